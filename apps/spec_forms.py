@@ -66,7 +66,7 @@ def number_field(
     *,
     whole: bool = True,
     required: bool = False,
-    initial: int | None = None,
+    initial: float | None = None,
     help_text: str = "",
     inputmode: str = "numeric",
     invalid: str,

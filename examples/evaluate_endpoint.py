@@ -13,7 +13,7 @@ import argparse
 import os
 
 from gem.agents.endpoint import EndpointAgent, EndpointSpec
-from gem.evaluation.scores import Outcome, summarize
+from gem.evaluation.scores import Estimate, Outcome, summarize
 from gem.rollout import EpisodeRequest, rollout
 
 ENVIRONMENTS = ["game:GuessTheNumber-v0-easy", "game:Wordle-v0-easy", "game:Mastermind-v0-easy"]
@@ -57,10 +57,17 @@ def main() -> None:
         if failure:
             print(f"  {failure}")
         if summary.success is not None:
-            print("  solved {:.1%} [{:.1%}, {:.1%}]".format(*summary.success))
+            print(f"  solved {in_percent(summary.success)}")
         for k, share in summary.passes.items():
-            print("  pass@{} {:.1%} [{:.1%}, {:.1%}]".format(k, *share))
+            print(f"  pass@{k} {in_percent(share)}")
         print(f"  {summary.tokens_in:,} tokens in, {summary.tokens_out:,} out")
+
+
+def in_percent(share: Estimate) -> str:
+    """Return a share with its 95 % interval over seeds, if there are enough seeds for one."""
+    if share.low is None or share.high is None:
+        return f"{share.mean:.1%}. {share.reason}"
+    return f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}]"
 
 
 if __name__ == "__main__":

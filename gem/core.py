@@ -31,7 +31,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from gem.attributes import pack_attributes, unpack_attributes
 from gem.errors import EnvironmentFailure, GemError, InvalidArgument, MissingMethod
@@ -72,6 +72,10 @@ class Env(RecordConstructorArgs, ABC):
     The same id, keyword arguments, seed and actions give the same turns in any process, whatever other environments
     do in between. For this, an environment draws random numbers only from `self.rng`, which no other object uses.
     """
+
+    return_bounds: ClassVar[tuple[float, float] | None] = None
+    """The lowest and the highest possible return of an episode, where a class declares them. They bound the mean of an
+    evaluation of which episodes are missing."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.spec: EnvSpec | None = None

@@ -84,14 +84,23 @@ class AgentFailure(GemError):
     """An agent could not decide, for example because its server gave no answer; its episode is not counted."""
 
 
+class BudgetUsedUp(AgentFailure):
+    """There is no budget left for the next request of an agent; its episode is cut off and is no result."""
+
+
+class EpisodeLimitReached(AgentFailure):
+    """The next request of an agent could exceed the token limit of its episode, which ends here and is not solved."""
+
+
 class AgentStopped(GemError):
     """An agent cannot be used any longer, or is set up to end everything when it fails."""
 
 
 # ------------------------------------------------------------------ whose failure it is
 
-Side = Literal["agent", "environment", "ours"]
-"""Whose failure an exception is; `ours` is that of the engine, the site or whoever called them."""
+Side = Literal["agent", "environment", "budget", "ours"]
+"""Whose failure an exception is; `ours` is that of the engine, the site or whoever called them. A rollout says
+`budget` where none is left for the next request."""
 
 
 class Failure(NamedTuple):

@@ -184,9 +184,9 @@ def verify_stored(stored: StoredEpisode) -> Difference | None:
         first_observation=record.first_observation,
         first_info=record.first_info,
         terminated=record.terminated,
-        truncated=record.truncated,
+        truncated=None if record.cut else record.truncated,
     )
-    if difference is None and record.turns and not record.failure:
+    if difference is None and record.turns and not record.failure and not record.cut:
         info = record.turns[-1].info
         is_success = success(record.seat, info) if "success" in info else None
         if record.success != is_success:

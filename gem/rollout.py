@@ -7,22 +7,34 @@ for record in rollout(make_agent("random"), requests):
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import repeat
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal
 
 from gem import registry
 from gem.agents.agent import AnyAgent, Decision, Exchange, Request
-from gem.agents.decision_queue import DecisionQueue
+from gem.agents.decision_queue import DecisionQueue, RequestOutcome
 from gem.core import Env, Info, Step, check_step
-from gem.errors import EnvironmentFailure, Failure, InvalidArgument, failure_of
+from gem.errors import (
+    BudgetUsedUp,
+    EnvironmentFailure,
+    EpisodeLimitReached,
+    Failure,
+    InvalidArgument,
+    Side,
+    failure_of,
+)
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, TurnRecord
 from gem.seats import observation_for_seat, success
 from gem.vector.base import AutoresetMode
-from gem.vector.sync import SyncVectorEnv
+from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
+
+Backend = Literal["sync", "threads"]
+"""How environments are stepped: one after the other, or at the same time in threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,13 @@ class EpisodeRequest:
 
 
 def rollout(
-    agent: AnyAgent, requests: Iterable[EpisodeRequest], *, num_envs: int = 16, opponent: AnyAgent | None = None
+    agent: AnyAgent,
+    requests: Iterable[EpisodeRequest],
+    *,
+    num_envs: int | Callable[[], int] = 16,
+    opponent: AnyAgent | None = None,
+    backend: Backend = "sync",
+    broken_off: Callable[[int], str] | None = None,
 ) -> Generator[EpisodeRecord, None, None]:
     """Play every request with `agent`, `num_envs` at a time, and yield each record when its episode ends.
 
@@ -51,10 +69,19 @@ def rollout(
     Without an opponent the agent acts from all of them, and reads for each seat what that seat may read.
 
     An environment that raises an error gives a record with `failure`, and so does an agent that raises `AgentFailure`;
-    the other episodes go on. An `AsyncAgent` decides for all episodes at the same time, and no episode waits for
+    the other episodes go on. Two of these errors are no failures: an episode that reaches its token limit ends there
+    unsolved (`EpisodeRecord.cut`), and one that a used-up budget cuts off is `failed_by` "budget", and no result. An
+    `AsyncAgent` decides for all episodes at the same time, and no episode waits for
     another. `requests` is read as environments become free, so it may be endless. The record of a request does not
-    depend on `num_envs`. Closing the generator cancels decisions that are still pending. The note of a decision and
-    everything else that the agent reports about it is in `TurnRecord.extra`.
+    depend on `num_envs` or `backend`. Closing the generator cancels decisions that are still pending. The note of a
+    decision and everything else that the agent reports about it is in `TurnRecord.extra`.
+
+    Args:
+        num_envs: how many episodes are played at a time. A function is asked before each round of turns; if it returns
+            less than before, no further episode begins until so many have ended.
+        backend: how environments are stepped: one after the other, or at the same time in threads, which is faster if
+            they wait for tools, sandboxes or servers.
+        broken_off: says before each turn why the episode with this index ends here, as a sentence; empty if it goes on.
 
     Raises:
         InvalidArgument: if `num_envs` is below 1, if a request has arguments that its environment does not take or a
@@ -62,13 +89,18 @@ def rollout(
         UnknownEnvironment: if a request names an environment that is not registered.
         AgentStopped: if an agent cannot be used any longer.
     """
-    if num_envs < 1:
-        raise InvalidArgument(f"num_envs must be at least 1, not {num_envs}.")
-    vector = SyncVectorEnv([], AutoresetMode.DISABLED)
+    if not callable(num_envs):
+        if num_envs < 1:
+            raise InvalidArgument(f"num_envs must be at least 1, not {num_envs}.")
+        num_envs = repeat(num_envs).__next__
+    vector = (
+        ThreadVectorEnv([], AutoresetMode.DISABLED, num_threads=num_envs())
+        if backend == "threads"
+        else SyncVectorEnv([], AutoresetMode.DISABLED)
+    )
     try:
         with DecisionQueue() as queue:
-            slots = [_EnvSlot(vector) for _ in range(num_envs)]
-            yield from _play(queue, vector, iter(requests), slots, agent, opponent)
+            yield from _play(queue, vector, iter(requests), num_envs, agent, opponent, broken_off)
     finally:
         vector.close()
 
@@ -77,40 +109,63 @@ def _play(
     queue: DecisionQueue,
     vector: SyncVectorEnv,
     requests: Iterator[EpisodeRequest],
-    free_slots: list[_EnvSlot],
+    num_envs: Callable[[], int],
     agent: AnyAgent,
     opponent: AnyAgent | None,
+    broken_off: Callable[[int], str] | None,
 ) -> Iterator[EpisodeRecord]:
     """Collect decisions, step their environments, and give slots whose episode has ended the next request."""
-    new_slots, failed_records = _begin_episodes(free_slots, requests)
-    yield from failed_records
-    slots = {slot.index: slot for slot in new_slots}
-    undecided_slots = new_slots
-    while slots:
+    slots: dict[int, _EnvSlot] = {}
+    free_slots: list[_EnvSlot] = []
+    undecided_slots: list[_EnvSlot] = []
+    is_exhausted = False
+    while True:
+        room = 0 if is_exhausted else max(num_envs(), 1) - len(slots)
+        if room > 0:
+            free_slots += [_EnvSlot(vector) for _ in range(room - len(free_slots))]
+            starting_slots, free_slots = free_slots[:room], free_slots[room:]
+            new_slots, failed_records = _begin_episodes(starting_slots, requests)
+            yield from failed_records
+            is_exhausted = len(new_slots) < room
+            slots.update((slot.index, slot) for slot in new_slots)
+            undecided_slots = sorted(undecided_slots + new_slots, key=lambda slot: slot.index)
+        if not slots:
+            return
         for slot in undecided_slots:
-            is_opponents_turn = slot.request.seat != slot.record.seat
-            queue.submit(slot.index, opponent if opponent is not None and is_opponents_turn else agent, slot.request)
+            if broken_off is not None and (reason := broken_off(slot.record.index)):
+                slot.break_off(Failure("agent", reason))
+                free_slots.append(slots.pop(slot.index))
+                yield slot.record
+            else:
+                is_opponents_turn = slot.request.seat != slot.record.seat
+                player = opponent if opponent is not None and is_opponents_turn else agent
+                queue.submit(slot.index, player, slot.request)
         outcomes = sorted(queue.collect(), key=itemgetter(0))
-        actions: list[str | None] = [None] * vector.num_envs
-        for index, outcome in outcomes:
-            if isinstance(outcome, Decision):
-                actions[index] = outcome.action
-        steps = vector.step_each(actions)
-        undecided_slots, free_slots = [], []
+        steps = vector.step_each(_actions_of(outcomes, vector.num_envs))
+        undecided_slots = []
         for index, outcome in outcomes:
             slot = slots[index]
             if isinstance(outcome, Decision):
                 is_over = slot.record_turn(outcome, steps[index])
+            elif isinstance(outcome, EpisodeLimitReached):
+                is_over = slot.end_at_token_limit()
             else:
-                is_over = slot.break_off(failure_of(outcome, "agent"))
-            (free_slots if is_over else undecided_slots).append(slot)
+                failed_by: Side = "budget" if isinstance(outcome, BudgetUsedUp) else "agent"
+                is_over = slot.break_off(failure_of(outcome, "agent")._replace(side=failed_by))
             if is_over:
+                free_slots.append(slots.pop(index))
                 yield slot.record
-        if free_slots:
-            new_slots, failed_records = _begin_episodes(free_slots, requests)
-            yield from failed_records
-            slots = {index: slot for index, slot in slots.items() if slot.is_busy}
-            undecided_slots = sorted(undecided_slots + new_slots, key=lambda slot: slot.index)
+            else:
+                undecided_slots.append(slot)
+
+
+def _actions_of(outcomes: Sequence[RequestOutcome], num_envs: int) -> list[str | None]:
+    """The action of each slot; None where no agent has decided."""
+    actions: list[str | None] = [None] * num_envs
+    for index, outcome in outcomes:
+        if isinstance(outcome, Decision):
+            actions[index] = outcome.action
+    return actions
 
 
 def _begin_episodes(
@@ -208,6 +263,11 @@ class _EnvSlot:
             return True
         self._prepare_request(observation, info)
         return False
+
+    def end_at_token_limit(self) -> bool:
+        """Record that the token limit of the episode ends it unsolved, and return True: it is over."""
+        self.record.truncated, self.record.success, self.record.cut = True, False, "tokens"
+        return True
 
     def break_off(self, failure: Failure) -> bool:
         """Record why the episode cannot go on, and return True: it is over."""

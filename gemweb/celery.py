@@ -8,7 +8,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
 
 from django.conf import settings
 
-WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.verify", "workers.reap", "workers.deaths"]
+WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.verify", "workers.webhooks"]
+WORK += ["workers.reap", "workers.deaths"]
 app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
 app.set_default()  # for all threads, not only the importing one
 app.conf.update(
@@ -29,6 +30,7 @@ app.conf.update(
         "evaluate.*": {"queue": "evaluate"},
         "train.*": {"queue": "train"},
         "verify.*": {"queue": "verify"},
+        "webhooks.*": {"queue": "verify"},
         "reap.*": {"queue": "reap"},
     },
     beat_schedule={
@@ -36,6 +38,11 @@ app.conf.update(
             "task": "reap.everything",
             "schedule": settings.REAP_SECONDS,
             "options": {"expires": 3 * settings.REAP_SECONDS},
+        },
+        "webhooks": {
+            "task": "webhooks.deliver",
+            "schedule": settings.WEBHOOK_SECONDS,
+            "options": {"expires": settings.WEBHOOK_SECONDS},
         },
         "tidy": {"task": "reap.tidy", "schedule": 3600.0, "options": {"expires": 3600.0}},
     },

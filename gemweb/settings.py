@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "apps.jobs",
     "apps.trainings",
     "apps.leaderboard",
+    "apps.webhooks",
     "apps.api",
     "apps.site",
 ]
@@ -200,6 +201,13 @@ TOOL_SECONDS = env.number("TOOL_SECONDS", default=10.0)
 """Seconds that the start of an episode waits for the tool lists of its MCP servers."""
 ENDPOINTS_PER_USER = env.whole("ENDPOINTS_PER_USER", default=50)
 """Endpoint agents of one person."""
+
+# ---------------------------------------------------------------- webhooks
+
+WEBHOOKS_PER_USER = env.whole("WEBHOOKS_PER_USER", default=5)
+"""Webhooks of one person."""
+WEBHOOK_SECONDS = env.number("WEBHOOK_SECONDS", default=5.0)
+"""Seconds between two looks for events that webhooks send."""
 
 # ---------------------------------------------------------------- uploaded checkpoints
 

@@ -8,6 +8,7 @@ urlpatterns = [
     path("", include("apps.api.urls")),
     path("", include("apps.site.urls")),
     path("account/", include("apps.accounts.urls")),
+    path("account/webhooks/", include("apps.webhooks.urls")),
     path("reports/", include("apps.moderation.urls")),
     path("agents/", include("apps.agents.urls")),
     path("environments/", include("apps.catalog.urls")),
@@ -16,6 +17,7 @@ urlpatterns = [
     path("play/", include("apps.play.urls")),
     path("jobs/", include("apps.trainings.urls")),
     path("jobs/", include("apps.jobs.urls")),
+    path("compare/", include("apps.jobs.comparisons.urls")),
     path("leaderboard/", include("apps.leaderboard.urls")),
     path("api/v1/", api.urls),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
@@ -25,3 +26,12 @@ def tight(page: Any) -> str:
 def _tight(html: str) -> str:
     html = _TAG.sub(lambda tag: re.sub(r"\s+", " ", tag[0]).replace(" >", ">"), html)
     return re.sub(r"\s*\n\s*", " ", _BESIDE_A_TAG.sub("", html)).strip()
+
+
+def whole_of(answer: Any) -> bytes:
+    """The body of an answer that is sent in pieces."""
+
+    async def read() -> bytes:
+        return b"".join([piece async for piece in answer.streaming_content])
+
+    return asyncio.run(read())

@@ -35,7 +35,13 @@ class ModelServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.requests: list[dict[str, Any]] = []
         self.headers_seen: list[dict[str, str]] = []
+        self.tokens_in = self.tokens_out = 0
+        """The tokens of all answers that were begun, as their usage says, also of those that nobody received."""
         self.failures: Counter[str] = Counter()
+        self.counts_bytes = False
+        """Whether each byte of a prompt is a token, the most that any tokenizer makes of it."""
+        self.fates: list[str] = []
+        """What becomes of the requests to the model `fated`: one after another, again and again."""
         self.well = False
         """Nothing is flaky any longer."""
         self.delay = 0.0
@@ -96,6 +102,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.failures[conversation] += 1
                 failing = self.server.failures[conversation] <= int(match[1]) and not self.server.well
             model = match[2] if failing else "bisect"
+        if model == "fated":
+            with self.server.lock:
+                model = self.server.fates[len(self.server.requests) % len(self.server.fates)]
+            asked = {**asked, "model": model}
+        if model in LOST:
+            self.count(asked, asked.get("max_tokens") or 0)
         if model in FAULTS:
             FAULTS[model](self, asked)
         elif model in MODELS:
@@ -116,11 +128,23 @@ class _Handler(BaseHTTPRequestHandler):
         with suppress(OSError):
             self.wfile.write(content)
 
+    def count(self, asked: dict[str, Any], completion: int) -> tuple[int, int]:
+        """Count the tokens of an answer, which are words, or bytes in the prompt if the server counts these."""
+        texts = [str(one["content"]) for one in asked["messages"]]
+        words = sum(len(text.split()) for text in texts)
+        prompt = sum(len(text.encode()) + 4 for text in texts) if self.server.counts_bytes else words
+        completion = min(completion, asked.get("max_tokens") or completion)
+        with self.server.lock:
+            self.server.tokens_in += prompt
+            self.server.tokens_out += completion
+        return prompt, completion
+
     def complete(self, asked: dict[str, Any], message: dict[str, Any], finish: str = "stop") -> None:
         """Answer with a message, in one piece or token by token."""
-        prompt = sum(len(str(one["content"]).split()) for one in asked["messages"])
         said = " ".join(str(message.get(name) or "") for name in ("content", "reasoning_content", "reasoning"))
-        usage = {"prompt_tokens": prompt, "completion_tokens": len(said.split()), "total_tokens": 0}
+        prompt, completion = self.count(asked, len(said.split()))
+        usage: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": 0}
+        usage = {} if asked["model"] == "uncounted" else usage
         usage["completion_tokens_details"] = {
             "reasoning_tokens": len(str(message.get("reasoning_content", "")).split())
         }
@@ -214,6 +238,7 @@ def _says(text: str, finish: str = "stop", **more: str) -> Callable[[dict[str, A
 
 MODELS: dict[str, Callable[[dict[str, Any]], tuple[dict[str, Any], str]]] = {
     "bisect": bisect,
+    "uncounted": bisect,
     "calls": _call,
     "computes": _computes,
     "thinks": _says("<think>Five is in the middle.</think>\n\n\\boxed{5}"),
@@ -311,6 +336,10 @@ FAULTS: dict[str, Callable[[_Handler, dict[str, Any]], None]] = {
     "zip": lambda handler, _: handler.raw(200, b"\x1f\x8b", Content_Encoding="gzip"),
     "says-secret": lambda handler, _: handler.raw(500, b"root:x:0:0:internal page"),
 }
+
+
+LOST = frozenset({"500", "reset", "broken-off", "hang", "fails-midway"})
+"""Faults after which the whole answer was generated, and nobody received it or its count."""
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import closing
+from functools import partial
 from multiprocessing import RawValue
 from time import monotonic
 from typing import Any
@@ -17,12 +19,17 @@ from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
 from apps.jobs import leases
+from apps.jobs.controls.orders import Order
 from apps.jobs.leases import Claim, WorkerSeconds
+from apps.jobs.leases.error_share import stop_over_errors
+from apps.jobs.tries import discard
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
+from gem.agents.endpoint.ledger import Ledger
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 from workers.cpu import CpuMeter
+from workers.errors_of_episodes import count_as_failed, with_retries
 from workers.lease import GivesWay, Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
@@ -62,34 +69,78 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
         LeaseLost, Stopping: see `Lease.check`. Recorded episodes stay.
         GivesWay: somebody else is served first; all episodes that had begun are recorded.
     """
-    agent = watched(player(claim.agent, claim.set_up), lease)
-    opponent = watched(player(claim.opponent), lease) if claim.opponent else None
-    is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
-    job_ended = False
-    started = monotonic()
-    slots = _until_it_gives_way(claim.slots(), lease)
-    episodes = rollout(agent, slots, num_envs=claim.spec.num_envs, opponent=opponent)
-    for records in _chunks(episodes, 0.0 if is_async else CHUNK_SECONDS):
-        lease.check()
-        failpoint("played")
-        agent_seconds = agent.take_seconds()
-        job_ended = leases.record_episodes(claim, records, WorkerSeconds(monotonic() - started, agent_seconds))
-        failpoint("recorded")
-        meter.tick()
-        if not job_ended and leases.stop_over_budget(claim):
-            return False
-        started = monotonic()
-        agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
+    with Ledger(claim.books(), claim.spec.max_episode_tokens) as ledger:
+        job_ended = _play(claim, lease, meter, ledger)
+    if job_ended is None:
+        return False
+    if ledger.refusal:
+        leases.stop_over_budget(claim, ledger.refusal)
+        return False
     if lease.gives_way.is_set() and not job_ended:
         raise GivesWay
+    if not job_ended:
+        leases.release(claim, "it has episodes to play again")  # unless it is done, as it almost always is
     return job_ended
 
 
-def _until_it_gives_way(slots: Iterable[EpisodeRequest], lease: Lease) -> Iterator[EpisodeRequest]:
-    """The slots to play, of which none begins any more when somebody else waits for this worker."""
+def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool | None:
+    """Play and record the episodes of a shard while there is budget.
+
+    Returns whether the job has ended with them; None if too many errors have ended it.
+    """
+    agent = watched(player(claim.agent, claim.set_up, ledger=ledger), lease)
+    opponent = watched(player(claim.opponent, ledger=ledger, side="opponent"), lease) if claim.opponent else None
+    is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
+    job_ended = False
+    started = monotonic()
+    slots = _while_wanted(claim.slots(), lease, ledger)
+    play_all = partial(
+        rollout,
+        agent,
+        num_envs=lambda: lease.wishes.num_envs,
+        opponent=opponent,
+        backend=claim.spec.backend,
+        broken_off=lease.broken_off,
+    )
+    with closing(with_retries(play_all, slots, claim.spec.retries, partial(discard, claim))) as episodes:
+        results = (record for record in _as_ordered(claim, lease, episodes) if record.failed_by != "budget")
+        for records in _chunks(results, 0.0 if is_async else CHUNK_SECONDS):
+            lease.check()
+            counted = count_as_failed(claim.spec, records)
+            failpoint("played")
+            agent_seconds = agent.take_seconds()
+            ledger.flush()  # so that the books of a job that ends now are complete
+            seconds = WorkerSeconds(monotonic() - started, agent_seconds)
+            job_ended = leases.record_episodes(claim, records, seconds, counted)
+            failpoint("recorded")
+            meter.tick()
+            has_errors = any(record.failure for record in records)
+            if not job_ended and has_errors and stop_over_errors(claim.job_id, claim.spec):
+                return None
+            started = monotonic()
+            agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
+    return job_ended
+
+
+def _as_ordered(claim: Claim, lease: Lease, episodes: Iterable[EpisodeRecord]) -> Iterator[EpisodeRecord]:
+    """The records to store. An episode that a person cancelled is not solved or dropped, or is played again later."""
+    for record in episodes:
+        order = lease.wishes.orders.get(record.index) if record.failure == leases.CANCELLED else None
+        if order == Order.AGAIN:
+            leases.leave_open(claim, record.index)
+            continue
+        if order == Order.FAIL:
+            record.failure, record.failed_by, record.success = "", "", False
+        elif record.failure == leases.CANCELLED:
+            record.failed_by = ""
+        yield record
+
+
+def _while_wanted(slots: Iterable[EpisodeRequest], lease: Lease, ledger: Ledger) -> Iterator[EpisodeRequest]:
+    """The slots to play. None begins any more when somebody else waits for this worker, or the budget is used up."""
     for slot in slots:
         yield slot
-        if lease.gives_way.is_set():
+        if lease.gives_way.is_set() or ledger.refusal:
             return
 
 

@@ -21,7 +21,7 @@ from apps.jobs import admission, leases
 from apps.jobs.leases import Claim
 from apps.leases import LOOK_SECONDS, Heartbeat, LeaseLost
 from gem.agents import Agent, AnyAgent, AsyncAgent, Decision, Request
-from gem.errors import AgentStopped
+from gem.errors import AgentFailure, AgentStopped
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +51,8 @@ class Lease:
     def __init__(self, claim: Claim, stopping: Callable[[], bool], *, slice_seconds: float = math.inf) -> None:
         self.gives_way = threading.Event()
         """Whether the shard should be given back, with what has been recorded of it."""
+        self.wishes = leases.Wishes(claim.num_envs, claim.orders)
+        """What people want of this worker; it is at most a second old."""
         self.claim = claim
         self._stopping = stopping
         self._name = name = f"shard {claim.number} of job {claim.job_id}"
@@ -71,7 +73,10 @@ class Lease:
             leases.fail_job(self.claim, str(error))
             return True
         if isinstance(error, GivesWay):
-            leases.give_way(self.claim)
+            if self.wishes.why_stop:
+                leases.release(self.claim, self.wishes.why_stop)
+            else:
+                leases.give_way(self.claim)
             return True
         if isinstance(error, Stopping | SystemExit | KeyboardInterrupt):
             leases.release(self.claim)
@@ -85,12 +90,22 @@ class Lease:
         return False
 
     def _look(self) -> bool:
-        """Whether the lease holds. Also looks whether somebody else waits, if the time slice is over."""
+        """Whether the lease holds. Also looks what people want, and later whether somebody else waits."""
+        wishes = leases.wishes(self.claim)
+        if wishes is None:
+            return False
+        self.wishes = wishes
+        if wishes.why_stop:
+            self.gives_way.set()
         if monotonic() >= self._slice_ends and not self.gives_way.is_set():
             claim = self.claim
             if admission.should_yield(claim.shard_id, claim.job_id):
                 self.gives_way.set()
-        return leases.holds(self.claim)
+        return True
+
+    def broken_off(self, slot: int) -> str:
+        """Why the episode in this slot ends before its next turn; empty if it goes on."""
+        return leases.CANCELLED if slot in self.wishes.orders else ""
 
     def _postpone(self, fault: str, may_be_of_the_work: bool) -> None:
         """Give the shard back, with a pause. If the database is away, try until the lease expires by itself."""
@@ -171,19 +186,27 @@ class WatchedAsync:
         """See `AsyncAgent.decide`.
 
         Raises:
+            AgentFailure: if a person has cancelled the episode.
             LeaseLost, Stopping: see `Lease.check`.
         """
-        self._lease.check()
+        self._check(request)
         decision = asyncio.ensure_future(self._agent.decide(request))
         self._begin()
         try:
             while not decision.done():
                 await asyncio.wait([decision], timeout=LOOK_SECONDS)
-                self._lease.check()
+                self._check(request)
             return decision.result()
         finally:
             self._end()
-            decision.cancel()
+            if not decision.done():
+                decision.cancel()
+                await asyncio.wait([decision])  # so that it books what its request may have used
+
+    def _check(self, request: Request) -> None:
+        self._lease.check()
+        if reason := self._lease.broken_off(request.episode):
+            raise AgentFailure(reason)
 
     async def close(self) -> None:
         """See `AsyncAgent.close`."""

@@ -17,6 +17,7 @@ from apps.jobs.leases import recovery
 from apps.leaderboard.operations import record_missing_scores
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.queue import REAPED, beat, note
+from apps.webhooks.keeping import forget_old
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +57,8 @@ def _failure_of(duty: Callable[[], object]) -> Exception | None:
 
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
-    """Delete expired sessions, old CPU seconds, and answers to requests that may be repeated. Runs once an hour."""
+    """Delete expired sessions, old CPU seconds, answers to repeatable requests and old deliveries, once an hour."""
     delete_expired_sessions()
     delete_old_cpu_use()
     forget_repeats()
+    forget_old()

@@ -14,13 +14,19 @@ from apps.agents.seal import CannotUnseal, unseal
 from gem.agents import AnyAgent, make_agent
 from gem.agents.endpoint import EndpointAgent, EndpointSpec
 from gem.agents.endpoint.client import EndpointConnections
+from gem.agents.endpoint.ledger import Ledger
 from gem.agents.isolated_agent import IsolatedAgent
 from gem.errors import AgentStopped
 from gem.net.http import AddressGuard
 
 
 def player(
-    agent: Agent, set_up: Mapping[str, Any] | None = None, *, hosts: EndpointConnections | None = None
+    agent: Agent,
+    set_up: Mapping[str, Any] | None = None,
+    *,
+    hosts: EndpointConnections | None = None,
+    ledger: Ledger | None = None,
+    side: str = "agent",
 ) -> AnyAgent:
     """Create the player of an agent.
 
@@ -30,6 +36,7 @@ def player(
             one.
         hosts: connections and limits to share with other players in the same event loop. With them, a trained policy
             runs in a process of its own.
+        ledger: where an endpoint agent reserves and books its requests, under this `side`.
 
     Raises:
         AgentStopped: if it is an endpoint agent that was deleted, or whose key cannot be read, or a checkpoint whose
@@ -46,7 +53,8 @@ def player(
     set_up_values = {name: value for name, value in (set_up or endpoint.asked).items() if name != "version"}
     try:
         spec = within_limits(EndpointSpec.model_validate({**set_up_values, "url": endpoint.spec["url"]}))
-        return EndpointAgent(spec, unseal(endpoint.sealed_key), guard=guard(), connections=hosts, name=agent.name)
+        key = unseal(endpoint.sealed_key)
+        return EndpointAgent(spec, key, guard=guard(), connections=hosts, name=agent.name, ledger=ledger, side=side)
     except CannotUnseal as error:
         raise AgentStopped(f"{agent.name} cannot play. {error}") from error
     except ValidationError as error:

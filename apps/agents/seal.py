@@ -1,4 +1,4 @@
-"""Encryption of endpoint keys with keys from a separate file, so that the database alone reveals none.
+"""Encryption of endpoint keys and other secrets with keys from a file, so that the database alone reveals none.
 
 The file has one Fernet key per line, the newest first. It is created on first use and readable only by its owner.
 `manage.py rotate_endpoint_keys` adds a new key at the top.
@@ -9,10 +9,20 @@ from __future__ import annotations
 import fcntl
 import os
 from pathlib import Path
+from typing import Any
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+from django.db import models
 from pydantic import SecretStr
+
+SEALED: list[tuple[models.Manager[Any], str]] = []
+"""Rows with a field that is sealed, which `rotate_endpoint_keys` seals anew. Apps add theirs in `AppConfig.ready`."""
+
+
+def register(rows: models.Manager[Any], field: str) -> None:
+    """Say that this field of these rows is sealed."""
+    SEALED.append((rows, field))
 
 
 class CannotUnseal(Exception):

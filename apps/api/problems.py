@@ -99,6 +99,11 @@ def _unfit(error: Exception) -> HttpResponse:
     return problem(422, str(error), errors=[FieldProblem(field="", detail=str(error))])
 
 
+def _unfit_job(error: JobRefusal) -> HttpResponse:
+    """Why a job cannot be, at the fields that have to change."""
+    return problem(422, str(error), errors=[FieldProblem(field=each.field, detail=str(each)) for each in error.all])
+
+
 def _of_ninja(error: HttpError) -> HttpResponse:
     """An error that Ninja words itself, or one of ours that it has wrapped while it read the body."""
     cause = error.__cause__
@@ -119,7 +124,7 @@ _RESPONSES: dict[type[BaseException], Callable[[Any], HttpResponse]] = {
     TooOften: lambda error: problem(429, str(error), wait=error.wait),
     NotYours: lambda error: problem(403, str(error)),
     PermissionDenied: lambda error: problem(403, str(error)),
-    JobRefusal: _unfit,
+    JobRefusal: _unfit_job,
     TooManyAgents: _unfit,
     GemError: _unfit,
     FormError: _misfilled,

@@ -182,7 +182,7 @@ def _page(request: HttpRequest, duel: Batch, *, status: int = 200, **more: Any) 
 
 
 def _context(request: HttpRequest, all_sides: Sides) -> dict[str, Any]:
-    turn = _requested_turn(request, all_sides.last)
+    turn = _requested_turn(request, all_sides)
     return {
         "sides": all_sides if turn is None else at_turn(all_sides, turn),
         "turn": turn,
@@ -193,12 +193,14 @@ def _context(request: HttpRequest, all_sides: Sides) -> dict[str, Any]:
     }
 
 
-def _requested_turn(request: HttpRequest, last: int) -> int | None:
-    """The turn that the address requests; None for the latest."""
+def _requested_turn(request: HttpRequest, all_sides: Sides) -> int | None:
+    """The turn that the address requests, by its number or as `parting`; None for the latest."""
     text = request.GET.get("turn", "")
+    if text == "parting":
+        return all_sides.parting
     if not (text.isascii() and text.isdecimal() and len(text) < 7):
         return None
-    return min(int(text), last)
+    return min(int(text), all_sides.last)
 
 
 def _addable(request: HttpRequest, all_sides: Sides) -> list[Agent]:

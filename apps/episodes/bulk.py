@@ -22,8 +22,8 @@ _PYTHON = platform.python_version()
 
 _EPISODES = (
     "COPY episodes_episode (id, batch_id, slot, of_job, env_id, env_version, env_kwargs, data_hash, wrappers, seed,"
-    " engine_version, python_version, status, terminated, truncated, success, failure, failed_by, first_observation,"
-    " first_info, turn_count, max_turns, seq, seat_count, scored_seat, created, ended) FROM STDIN"
+    " engine_version, python_version, status, terminated, truncated, cut, success, failure, failed_by,"
+    " first_observation, first_info, turn_count, max_turns, seq, seat_count, scored_seat, created, ended) FROM STDIN"
 )
 _SEATS = "COPY episodes_seat (episode_id, number, agent_id, visitor, total_reward, success) FROM STDIN"
 _TURNS = "COPY episodes_turn (episode_id, number, seat, action, observation, reward, info, extra, created) FROM STDIN"
@@ -74,7 +74,7 @@ def _episode(episode_id: str, batch_id: str, of_job: bool, record: EpisodeRecord
     return (
         f"{episode_id}\t{batch_id}\t{record.index}\t{of_job}\t{_text(identity.env_id)}\t{identity.env_version}"
         f"\t{_json(identity.env_kwargs)}\t{identity.data_hash}\t{_json(identity.wrappers)}\t{identity.seed}"
-        f"\t{gem.__version__}\t{_PYTHON}\t{status.value}\t{record.terminated}\t{record.truncated}\t{success}"
+        f"\t{gem.__version__}\t{_PYTHON}\t{status.value}\t{record.terminated}\t{record.truncated}\t{record.cut}\t{success}"
         f"\t{_text(record.failure)}\t{record.failed_by}\t{_text(record.first_observation)}\t{_json(record.first_info)}"
         f"\t{record.turn_count}\t{record.max_turns}\t0\t{_seat_count(record)}\t{record.seat}\t{timestamp}\t{timestamp}\n"
     )

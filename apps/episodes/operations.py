@@ -335,7 +335,7 @@ def verify(episode: Episode) -> replay.Difference | None:
         first_observation=episode.first_observation,
         first_info=episode.first_info,
         terminated=episode.terminated if ended else None,
-        truncated=episode.truncated if ended else None,
+        truncated=episode.truncated if ended and not episode.cut else None,
     )
 
 

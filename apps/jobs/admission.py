@@ -2,7 +2,8 @@
 
 A worker claims a shard of the person who was served longest ago, and of that person's running jobs and oldest queued
 job the one that was served longest ago. So shards of different people alternate, whatever they take and however many
-jobs each person has, and so do the jobs of one person. A worker that has played long gives its shard back if another
+jobs each person has, and so do the jobs of one person. Among these, and only among these, a higher priority comes
+first. A worker that has played long gives its shard back if another
 person waits with less (`should_yield`).
 """
 
@@ -39,24 +40,26 @@ LEFT JOIN admission_party party ON party.line = %(kind)s AND party.name = 'user:
 LEFT JOIN running ON running.owner_id = owner.id
 LEFT JOIN accounts_quotaoverride override ON override.user_id = owner.id AND override.quota = %(quota)s
 CROSS JOIN LATERAL (
-    (SELECT id, state, owner_id, served, created FROM jobs_job job
+    (SELECT id, state, owner_id, priority, served, created FROM jobs_job job
      WHERE kind = %(kind)s AND coalesce(owner_id, 0) = owner.id AND state = 'running' AND {has_work}
-     ORDER BY served NULLS FIRST, created LIMIT %(few)s)
+     ORDER BY priority DESC, served NULLS FIRST, created LIMIT %(few)s)
     UNION ALL
-    (SELECT id, state, owner_id, served, created FROM jobs_job job
+    (SELECT id, state, owner_id, priority, served, created FROM jobs_job job
      WHERE kind = %(kind)s AND coalesce(owner_id, 0) = owner.id AND state = 'queued' AND {has_work}
        AND (owner.id = 0 OR (SELECT count(*) FROM jobs_job other WHERE other.kind = %(kind)s
             AND coalesce(other.owner_id, 0) = owner.id AND other.state = 'running')
            < CASE WHEN override.id IS NULL THEN %(most)s ELSE coalesce(override.most, %(unlimited)s) END)
-     ORDER BY created LIMIT %(few)s)
+     ORDER BY priority DESC, created LIMIT %(few)s)
 ) job
 WHERE owner.id IS NOT NULL AND owner.id <> ALL(%(over_cpu)s::bigint[])
-ORDER BY party.served NULLS FIRST, owner.id, job.served NULLS FIRST, job.created, job.id
+ORDER BY party.served NULLS FIRST, owner.id, job.priority DESC, job.served NULLS FIRST, job.created, job.id
 LIMIT 100
 """
 _HAS_WORK = """
 EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued'
         AND (shard.rests_until IS NULL OR shard.rests_until <= now()))
+    AND (max_workers IS NULL OR max_workers > (
+        SELECT count(*) FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'running'))
 """
 _FEW = 3
 """Jobs of one person that are looked at; other workers may be claiming the last shard of one."""
@@ -134,7 +137,7 @@ _AHEAD = """
 WITH mine AS (
     SELECT count(*) + %(new)s AS round FROM jobs_job
     WHERE kind = %(kind)s AND state = 'queued' AND coalesce(owner_id, 0) = %(owner)s
-      AND (created, id) <= (%(created)s, %(id)s)
+      AND (-priority, created, id) <= (-%(priority)s, %(created)s, %(id)s)
 )
 SELECT sum(least(coalesce(waiting.number, 0), mine.round)) + mine.round - 1
 FROM mine LEFT JOIN (
@@ -147,13 +150,16 @@ GROUP BY mine.round
 
 
 def jobs_ahead(job: Job) -> int:
-    """How many queued jobs start before this queued one at most: its owner's older ones, and as many of each other."""
-    return _count_ahead({"kind": job.kind, "owner": job.owner_id or 0, "created": job.created, "id": job.pk, "new": 0})
+    """How many queued jobs start before this queued one at most: those of its owner that come first, and as many of
+    each other."""
+    row = {"created": job.created, "id": job.pk, "priority": job.priority}
+    return _count_ahead({"kind": job.kind, "owner": job.owner_id or 0, "new": 0, **row})
 
 
-def jobs_ahead_of_new(kind: Job.Kind, owner_id: int | None) -> int:
+def jobs_ahead_of_new(kind: Job.Kind, owner_id: int | None, priority: int = 0) -> int:
     """The same for a job that this person would submit now."""
-    return _count_ahead({"kind": kind.value, "owner": owner_id or 0, "created": "infinity", "id": "", "new": 1})
+    row = {"created": "infinity", "id": "", "priority": priority}
+    return _count_ahead({"kind": kind.value, "owner": owner_id or 0, "new": 1, **row})
 
 
 def _count_ahead(values: dict[str, Any]) -> int:

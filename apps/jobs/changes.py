@@ -12,6 +12,8 @@ from typing import Any
 from django.db.models import F, Sum
 from django.db.models.functions import Now
 
+from apps.jobs.books.lost import book_lost
+from apps.jobs.books.reading import books_at_the_end
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.live import publish
 from apps.queue import enqueue
@@ -29,6 +31,7 @@ def drop_open_shards(job_id: str) -> None:
     """Cancel the shards of a job that are not over, which the caller has locked. Their workers lose the lease."""
     open_states = [Shard.State.QUEUED, Shard.State.RUNNING, Shard.State.PAUSED]
     Shard.objects.filter(job=job_id, state__in=open_states).release(state=Shard.State.CANCELLED)
+    book_lost(job_id)
 
 
 def end(job_id: str, state: Job.State, reason: str, text: str, tone: JobEvent.Tone = JobEvent.Tone.PLAIN) -> bool:
@@ -37,14 +40,27 @@ def end(job_id: str, state: Job.State, reason: str, text: str, tone: JobEvent.To
     if updated:
         latest = Job.objects.values_list("latest", flat=True).get(pk=job_id)
         data = {"state": state.value, "reason": reason, "result": _sums(job_id), "latest": latest}
+        data["cut_off"] = _under_way(job_id)
         change(job_id, JobEvent.Kind.ENDED, text, tone=tone, data=data)
     return bool(updated)
 
 
 def _sums(job_id: str) -> dict[str, Any]:
-    """The sums over the shards of a job, as its last event keeps them."""
-    names = ("done", "won", "limited", "errors", "unanswered", "return_sum", "tokens_in", "tokens_out")
-    return Shard.objects.filter(job=job_id).aggregate(**{name: Sum(name, default=0) for name in names})
+    """The sums over the shards of a job and its books, as its last event keeps them."""
+    names = ("done", "won", "limited", "errors", "unanswered", "return_sum")
+    books = books_at_the_end(job_id)
+    tokens = {"tokens_in": books.tokens_in, "tokens_out": books.tokens_out, "tokens_estimated": books.estimated}
+    return Shard.objects.filter(job=job_id).aggregate(**{name: Sum(name, default=0) for name in names}) | tokens
+
+
+def _under_way(job_id: str) -> int:
+    """How many episodes of an evaluation are being played: those of running shards, as many as are played at a time."""
+    job = Job.objects.only("kind", "spec").get(pk=job_id)
+    if job.kind != Job.Kind.EVALUATION:
+        return 0
+    most = int(job.spec.get("num_envs", 1))
+    running = Shard.objects.filter(job=job_id, state=Shard.State.RUNNING).values_list("count", "done")
+    return sum(min(count - done, most) for count, done in running)
 
 
 def change(

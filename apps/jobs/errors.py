@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class JobRefusal(Exception):
     """A request that cannot be fulfilled. The message says why, and what to do instead."""
+
+    field = ""
+    """The field of the request that has to change; empty if it is none of them."""
+
+    def __init__(self, sentence: str, field: str = "") -> None:
+        super().__init__(sentence)
+        self.field = field or self.field
+
+    @property
+    def all(self) -> Sequence[JobRefusal]:
+        """Every reason; a refusal with one reason is its own."""
+        return (self,)
 
 
 class UnknownAgent(JobRefusal):
     """There is no such agent, or it belongs to somebody else."""
 
+    field = "agent"
+
 
 class NoExpert(JobRefusal):
     """The expert has no solver for one of the environments."""
+
+    field = "agent"
+
+
+class NoLimits(JobRefusal):
+    """A budget cannot be kept, because answers of an agent have no limit or no price."""
 
 
 class TooManyJobs(JobRefusal):
@@ -22,9 +44,34 @@ class TooManyJobs(JobRefusal):
 class TooManyEpisodes(JobRefusal):
     """The job is larger than one job may be."""
 
+    field = "episodes_per_env"
+
 
 class OldBenchmark(JobRefusal):
     """The request names a version of its benchmark that is no longer ranked."""
+
+    field = "benchmark"
+
+
+class SeveralRefusals(JobRefusal):
+    """There is more than one reason."""
+
+    def __init__(self, refusals: Sequence[JobRefusal]) -> None:
+        super().__init__(" ".join(dict.fromkeys(map(str, refusals))))
+        self.refusals = refusals
+
+    @property
+    def all(self) -> Sequence[JobRefusal]:
+        """Every reason."""
+        return self.refusals
+
+
+class Ranked(JobRefusal):
+    """The results of the job count on the leaderboard, so it is played as it was submitted."""
+
+
+class CannotChange(JobRefusal):
+    """The job, or what is to be changed of it, is not in a state that allows this."""
 
 
 class NotYours(JobRefusal):

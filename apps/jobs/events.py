@@ -13,7 +13,7 @@ from apps.accounts.models import Viewer
 from apps.episodes.models import Episode
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
-from apps.jobs.results.finished import finished
+from apps.jobs.results.finished import finished, replaced
 from apps.live.feed import Reading
 from apps.live.streams import MAX_EVENTS, Collected
 from gem.client import events
@@ -22,6 +22,7 @@ from gem.client.events import Event
 MAX_EPISODES = 2000
 """Finished episodes that are read at once."""
 Kind = JobEvent.Kind
+Slots = dict[int | None, Episode]
 
 
 class JobStream:
@@ -69,9 +70,28 @@ def evaluation_events(job: Job, rows: Sequence[JobEvent]) -> Iterable[Event]:
     """The events of an evaluation that these rows stand for."""
     slots = [slot for row in rows for slot in row.slots]
     by_slot = {episode.slot: episode for episode in finished(job).filter(slot__in=slots)} if slots else {}
+    retried = _replaced(job, rows[0].seq) if slots else []
     for row in rows:
         model, more = _MODELS.get(Kind(row.kind), (events.JobNoted, _nothing))
-        yield model.model_validate({"job": job.pk, **line(row), **more(job, row, by_slot)})
+        at_that_time = {**by_slot, **_first_by_slot(earlier for seq, earlier in retried if seq > row.seq)}
+        yield model.model_validate({"job": job.pk, **line(row), **more(job, row, at_that_time)})
+
+
+def _replaced(job: Job, after: int) -> list[tuple[int, Slots]]:
+    """The episodes that were played again after this change, by the changes that ordered it, in their order."""
+    retried = job.events.filter(kind=Kind.RETRIED, seq__gt=after).order_by("seq")
+    changes = [(row.seq, row.data.get("replaced", {})) for row in retried]
+    ids = {key for _, by_slot in changes for key in by_slot.values()}
+    by_id = {episode.pk: episode for episode in replaced(job).filter(pk__in=ids)} if ids else {}
+    return [(seq, {int(slot): by_id[key] for slot, key in by_slot.items() if key in by_id}) for seq, by_slot in changes]
+
+
+def _first_by_slot(changes: Iterable[Slots]) -> Slots:
+    """The episode of each slot in the first of these changes that has it."""
+    first: Slots = {}
+    for by_slot in changes:
+        first = {**by_slot, **first}
+    return first
 
 
 def line(row: JobEvent) -> dict[str, Any]:
@@ -84,7 +104,6 @@ def reason(row: JobEvent) -> dict[str, Any]:
     return {"reason": row.data.get("reason", "")}
 
 
-Slots = dict[int | None, Episode]
 More = Callable[[Job, JobEvent, Slots], dict[str, Any]]
 
 
@@ -102,14 +121,13 @@ def _started(job: Job, row: JobEvent, by_slot: Slots) -> dict[str, Any]:
 
 
 def _episodes(job: Job, row: JobEvent, by_slot: Slots) -> dict[str, Any]:
-    recorded = [_finished(by_slot[slot]) for slot in row.slots if slot in by_slot]
+    recorded = [{**_finished(by_slot[slot]), "slot": slot} for slot in row.slots if slot in by_slot]
     return {"episodes": recorded, "done": row.data.get("done"), "total": job.episodes_total}
 
 
 def _finished(episode: Episode) -> dict[str, Any]:
     return {
         "id": episode.pk,
-        "slot": episode.slot,
         "env_id": episode.env_id,
         "seed": episode.seed,
         "outcome": episode.outcome,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import models
 from django.db.models.functions import Coalesce, Now
 from django.urls import reverse
@@ -13,9 +16,21 @@ from django.urls import reverse
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
+from apps.jobs.books.rows import EpisodeBooks, JobBooks, Reservation
 from apps.leases import Leased, LeasedQuerySet
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
+from gem.evaluation.spec import EvaluationPart
+
+WORDS = SearchVector("name", "notes", config="simple")
+"""What a search among jobs looks at; an index has it."""
+MAX_WORDS, MAX_AGENTS = 8, 200
+"""The words of a search among jobs, and the agents with such a name."""
+
+__all__ = [
+    "Checkpoint", "EpisodeBooks", "Job", "JobBooks", "JobEvent", "JobQuerySet", "Point", "Reservation", "Sample",
+    "Shard", "owner_of_job",
+]  # fmt: skip
 
 
 class JobQuerySet(VisibleQuerySet["Job"]):
@@ -43,9 +58,26 @@ class JobQuerySet(VisibleQuerySet["Job"]):
         """Jobs that evaluate an agent."""
         return self.filter(kind=Job.Kind.EVALUATION)
 
+    def filed_under(self, viewer: Viewer, *, words: str = "", tag: str = "", group: str = "") -> JobQuerySet:
+        """Those with a tag, of a group, and with words in their name, their notes or the name of their agent.
+
+        Empty values choose nothing. Each part of the search reads an index.
+        """
+        jobs = self
+        if tag:
+            jobs = jobs.filter(tags__contains=[tag])
+        if group:
+            jobs = jobs.filter(group=group)
+        if parts := re.findall(r"\w+", words)[:MAX_WORDS]:
+            query = SearchQuery(" & ".join(f"{part}:*" for part in parts), search_type="raw", config="simple")
+            agents = Agent.objects.named_to(viewer).filter(name__icontains=words.strip())
+            named = list(agents.values_list("pk", flat=True)[:MAX_AGENTS])
+            jobs = jobs.annotate(words=WORDS).filter(models.Q(words=query) | models.Q(agent__in=named))
+        return jobs
+
     def for_page(self) -> JobQuerySet:
         """With all related rows that a list of jobs shows, in two queries for any number of jobs."""
-        return self.select_related("agent", "owner", "batch").prefetch_related("shards")
+        return self.select_related("agent", "owner", "batch", "books").prefetch_related("shards")
 
 
 class Job(Moderated):
@@ -60,12 +92,27 @@ class Job(Moderated):
         RUNNING = "running"
         PAUSED = "paused"
         DONE = "done"
+        STOPPED = "stopped", "stopped by its budget"
         CANCELLED = "cancelled"
         FAILED = "failed"
+
+    class Priority(models.IntegerChoices):
+        LOW = -1
+        NORMAL = 0
+        HIGH = 1
 
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
     kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.EVALUATION)
     name = models.CharField(max_length=120, blank=True)
+    notes = models.TextField(blank=True, db_default="")
+    """What it is for, in the words of its owner, to whoever can see the job."""
+    tags: models.Field[Any, list[str]] = ArrayField(
+        models.CharField(max_length=40), default=list, db_default=[], blank=True
+    )
+    group = models.CharField(max_length=ID_LENGTH, blank=True, db_default="")
+    """The same in all jobs that were submitted together; empty of one that was submitted alone."""
+    priority = models.SmallIntegerField(choices=Priority.choices, default=Priority.NORMAL, db_default=0)
+    """Which of its owner's jobs is served first. It has no effect on the jobs of others."""
     spec = models.JSONField()
     """An `EvaluationSpec` or a `TrainingSpec` as JSON: form, API and worker validate with the same model."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="jobs")
@@ -82,13 +129,17 @@ class Job(Moderated):
     batch = models.OneToOneField(Batch, models.CASCADE, related_name="job")
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     reason = models.TextField(blank=True)
-    """Why it failed, or why its token budget or a restore stopped it. Empty if a person cancelled or paused it."""
+    """Why it failed, or why its budget or a restore stopped it. Empty if a person cancelled or paused it."""
     idempotency_key = models.CharField(max_length=80, blank=True)
     """Two submissions with the same owner and key create one job."""
     seq = models.PositiveIntegerField(default=0)
     episodes_total = models.PositiveIntegerField()
     episodes_done = models.PositiveIntegerField(default=0)
     turns_done = models.PositiveBigIntegerField(default=0)
+    num_envs = models.PositiveSmallIntegerField(null=True, blank=True)
+    """Episodes that each worker plays at a time, if somebody has changed it since the job was submitted."""
+    max_workers = models.PositiveSmallIntegerField(null=True, blank=True)
+    """The most workers that play it at a time; None for as many as there are."""
     seconds_busy = models.FloatField(default=0.0)
     """Wall time that workers spent on it, summed over shards."""
     seconds_agent = models.FloatField(default=0.0)
@@ -115,10 +166,14 @@ class Job(Moderated):
                 "kind",
                 Coalesce("owner_id", 0),
                 "state",
+                models.F("priority").desc(),
                 "created",
                 condition=models.Q(state__in=["queued", "running"]),
                 name="jobs_in_line",
             ),
+            GinIndex(fields=["tags"], name="jobs_by_tag"),
+            GinIndex(WORDS, name="jobs_by_word"),
+            models.Index(fields=["group"], condition=~models.Q(group=""), name="jobs_of_group"),
             models.Index(fields=["batch"], condition=models.Q(hidden_reason__gt=""), name="hidden_jobs"),
         ]
         constraints = [
@@ -152,20 +207,25 @@ class Job(Moderated):
     @property
     def over(self) -> bool:
         """Whether it has ended."""
-        return self.state in {self.State.DONE, self.State.CANCELLED, self.State.FAILED}
+        return self.state in {self.State.DONE, self.State.STOPPED, self.State.CANCELLED, self.State.FAILED}
 
     @property
-    def is_stopped_by_budget(self) -> bool:
-        """Whether its token budget ended it. Such a job is stored as `cancelled` with a reason.
+    def is_ranked(self) -> bool:
+        """Whether its results count on the leaderboard, so that nobody may choose which of its episodes count.
 
-        A job that a person cancels has no reason.
+        It is decided by the request alone, and does not change while the job runs.
         """
-        return self.state == self.State.CANCELLED and bool(self.reason)
+        return bool(self.spec.get("benchmark")) and int(self.spec.get("repeats", 1)) == 1
+
+    @property
+    def episodes_at_a_time(self) -> int:
+        """Episodes of an evaluation that each worker plays at a time."""
+        return self.num_envs or int(self.spec.get("num_envs", 1))
 
     @property
     def state_in_words(self) -> str:
         """The state as pages name it."""
-        return "stopped by its token budget" if self.is_stopped_by_budget else self.state
+        return self.State.STOPPED.label if self.state == self.State.STOPPED else self.state
 
     @property
     def visibility(self) -> Visibility:
@@ -202,14 +262,27 @@ class Shard(Leased):
     """The number of its recorded slots. A new attempt plays the others."""
     won = models.PositiveIntegerField(default=0)
     limited = models.PositiveIntegerField(default=0)
-    """Episodes that ended by the turn limit and were not solved."""
+    """Episodes that ended by a limit of turns or tokens and were not solved."""
     errors = models.PositiveIntegerField(default=0)
     """Episodes that are not in the sums: environment errors and unanswered episodes."""
     unanswered = models.PositiveIntegerField(default=0, db_default=0)
     """The `errors` in which the agent gave no answer."""
+    cancelled = models.PositiveIntegerField(default=0, db_default=0)
+    """The `errors` that a person cancelled and dropped."""
+    orders: models.Field[Any, dict[str, str]] = models.JSONField(default=dict, db_default={}, blank=True)
+    """What people want done with episodes that are not recorded yet, by slot: see `apps.jobs.controls`."""
+    skipped = models.BooleanField(default=False, db_default=False)
+    """Whether a person skipped what was left of it. Its state is `cancelled` then, and the job goes on without it."""
     tokens_in = models.PositiveBigIntegerField(default=0, db_default=0)
     tokens_out = models.PositiveBigIntegerField(default=0, db_default=0)
     """Tokens of all its episodes, including the `errors`."""
+    actions = models.PositiveBigIntegerField(null=True, default=0)
+    """Actions of the evaluated agent in all its episodes. In rows from before they were counted, this is null."""
+    unreadable = models.PositiveBigIntegerField(null=True, default=0)
+    forbidden = models.PositiveBigIntegerField(null=True, default=0)
+    """The `actions` that the environment could not understand, and those that its rules do not allow."""
+    data: models.Field[Any, dict[str, str]] = models.JSONField(default=dict, db_default={})
+    """The data that its episodes were played on: where they come from, by their hash. Empty without data."""
     turns = models.PositiveBigIntegerField(default=0)
     return_sum = models.FloatField(default=0.0)
     return_squares = models.FloatField(default=0.0)
@@ -237,6 +310,15 @@ class Shard(Leased):
     def __str__(self) -> str:
         return f"shard {self.number} of job {self.job_id}"
 
+    @property
+    def slots(self) -> range:
+        """The places of its episodes in the batch."""
+        return range(self.first_slot, self.first_slot + self.count)
+
+    def place(self, slot: int) -> tuple[int, int]:
+        """The seed and the seat of the episode in one of its slots."""
+        return EvaluationPart(self.env_id, self.first_seed, self.count).seed_and_seat(slot - self.first_slot)
+
 
 class JobEventQuerySet(models.QuerySet["JobEvent"]):
     """Reads of events."""
@@ -244,6 +326,12 @@ class JobEventQuerySet(models.QuerySet["JobEvent"]):
     def for_log(self) -> JobEventQuerySet:
         """Those that the log of a page shows. Which episodes a training has kept is seen in their list."""
         return self.exclude(kind=JobEvent.Kind.SAMPLES)
+
+    def matching(self, text: str, level: str = "all") -> JobEventQuerySet:
+        """Those with this text, in any case, that are marked at least so: `all`, `warnings` or `errors`."""
+        found = self.filter(text__icontains=text) if text else self
+        tones = {"warnings": [JobEvent.Tone.WARN, JobEvent.Tone.LOSS], "errors": [JobEvent.Tone.LOSS]}.get(level)
+        return found if tones is None else found.filter(tone__in=tones)
 
 
 class JobEvent(models.Model):
@@ -260,6 +348,8 @@ class JobEvent(models.Model):
         REQUEUED = "requeued"
         PAUSED = "paused"
         RESUMED = "resumed"
+        CHANGED = "changed"
+        RETRIED = "retried"
         ENDED = "ended"
 
     class Tone(models.TextChoices):
@@ -274,7 +364,7 @@ class JobEvent(models.Model):
     tone = models.CharField(max_length=4, choices=Tone.choices, blank=True)
     text = models.TextField()
     slots: models.Field[Any, list[int]] = ArrayField(models.PositiveIntegerField(), default=list)
-    """The slots of the episodes that were recorded."""
+    """The slots of the episodes that were recorded; of `retried`, of those that are played again."""
     data: models.Field[Any, dict[str, Any]] = models.JSONField(default=dict, db_default={})
     """What programs read besides the text: see `apps.jobs.events` and `apps.trainings.events`. Empty in old rows."""
     at = models.DateTimeField(db_default=Now())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -11,15 +12,29 @@ from django.db.models.functions import Now
 
 from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
-from apps.agents.models import Agent
-from apps.episodes.models import Batch
-from apps.jobs import estimates
+from apps.agents.models import Agent, Endpoint
+from apps.episodes.models import Batch, make_id
+from apps.jobs import planning
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
-from apps.jobs.errors import NoExpert, NotYours, OldBenchmark, TooManyEpisodes, TooManyJobs, UnknownAgent
+from apps.jobs.errors import (
+    JobRefusal,
+    NoExpert,
+    NoLimits,
+    NotYours,
+    OldBenchmark,
+    SeveralRefusals,
+    TooManyEpisodes,
+    TooManyJobs,
+    UnknownAgent,
+)
+from apps.jobs.filing import Filing
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from apps.live import recheck_access
 from apps.visibility import Visibility, narrower
 from gem.agents import has_expert
+from gem.agents.endpoint import EndpointSpec
+from gem.agents.endpoint.amounts import check_limits
+from gem.errors import UsageError
 from gem.evaluation.spec import EvaluationSpec
 
 
@@ -39,30 +54,81 @@ def submit(
         visibility: who may see it; if empty, what the account of the owner says.
 
     Raises:
+        JobRefusal: as `submit_all`.
+    """
+    filing = Filing(name=name, visibility=visibility)
+    return submit_all(owner, [spec], filing, idempotency_key=idempotency_key, checkpoint=checkpoint)[0]
+
+
+def submit_all(
+    owner: User | None,
+    specs: Sequence[EvaluationSpec],
+    filing: Filing,
+    *,
+    idempotency_key: str | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> list[Job]:
+    """Queue evaluations that belong together, one job for each specification: all of them, or none.
+
+    A second call with the same owner and `idempotency_key` returns the same jobs.
+
+    Raises:
         UnknownAgent, NoExpert: if `owner` may not use such an agent, or the expert does not know an environment.
         OldBenchmark: if the benchmark has another version now.
-        TooManyEpisodes, TooManyJobs: if it exceeds the limits.
+        TooManyEpisodes, TooManyJobs: if they exceed the limits.
+        SeveralRefusals: if there is more than one reason.
     """
+    agents = check_all(owner, specs)
+    if idempotency_key and (existing_jobs := _of_key(owner, idempotency_key)):
+        return existing_jobs
+    try:
+        return _create_all(owner, list(zip(agents, specs, strict=True)), filing, idempotency_key or "", checkpoint)
+    except IntegrityError:
+        existing_jobs = _of_key(owner, idempotency_key or "")
+        if not existing_jobs:
+            raise
+        return existing_jobs
+
+
+def check_all(owner: User | None, specs: Sequence[EvaluationSpec]) -> list[Agent]:
+    """Check everything about these specifications that does not change while others submit, and return their agents.
+
+    Raises:
+        JobRefusal: the reason, or `SeveralRefusals` with all of them.
+    """
+    agents: list[Agent] = []
+    refusals: dict[str, JobRefusal] = {}
+    for spec in specs:
+        try:
+            _check_size_and_version(spec)
+            agents.append(check_players(owner, spec))
+        except JobRefusal as refusal:
+            refusals.update((str(reason), reason) for reason in refusal.all)
+    if refusals:
+        first, *more = refusals.values()
+        raise SeveralRefusals([first, *more]) if more else first
+    return agents
+
+
+def _check_size_and_version(spec: EvaluationSpec) -> None:
     if not spec.is_current:
         raise OldBenchmark(
             f"This request is for version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has "
             "changed since. Submit a new job with the current version."
         )
-    agent = check_players(owner, spec)
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
             f"A job may have at most {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
             "Choose fewer environments or episodes."
         )
-    if idempotency_key and (existing_job := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
-        return existing_job
-    try:
-        return _create(owner, agent, spec, name, idempotency_key or "", checkpoint, visibility)
-    except IntegrityError:
-        existing_job = Job.objects.filter(owner=owner, idempotency_key=idempotency_key or "").first()
-        if existing_job is None:
-            raise
-        return existing_job
+
+
+def _of_key(owner: User | None, key: str) -> list[Job]:
+    """The jobs that were submitted with this key."""
+    first = Job.objects.filter(owner=owner, idempotency_key=key).first()
+    if first is None or not first.group:
+        return [first] if first else []
+    return list(Job.objects.filter(owner=owner, group=first.group).order_by("created", "pk"))
 
 
 def find_agent(owner: User | None, slug: str) -> Agent:
@@ -85,12 +151,38 @@ def check_players(owner: User | None, spec: EvaluationSpec) -> Agent:
     Raises:
         UnknownAgent: if `owner` may not use one of them.
         NoExpert: if one of them is the expert, which does not know an environment.
+        NoLimits: if the budgets of the job cannot be kept with one of them.
     """
     agent = find_agent(owner, spec.agent)
     check_can_play(agent, spec.env_ids)
+    players = [agent]
     if spec.opponent is not None:
-        check_can_play(find_agent(owner, spec.opponent), spec.multi_seat_env_ids)
+        try:
+            players.append(find_agent(owner, spec.opponent))
+            check_can_play(players[1], spec.multi_seat_env_ids)
+        except (UnknownAgent, NoExpert) as refusal:
+            raise type(refusal)(str(refusal), field="opponent") from refusal
+    if spec.limits_tokens:
+        for player in players:
+            _check_limits(player, limits_money=spec.money_budget is not None)
     return agent
+
+
+def _check_limits(agent: Agent, *, limits_money: bool) -> None:
+    """Check that a budget can be kept with this agent.
+
+    Raises:
+        NoLimits: if its answers have no limit, or a budget of money meets an agent without prices.
+    """
+    if agent.kind != Agent.Kind.ENDPOINT:
+        return
+    endpoint = Endpoint.objects.filter(agent=agent).first()
+    if endpoint is None:
+        return
+    try:
+        check_limits(EndpointSpec.model_validate(endpoint.spec), limits_money=limits_money, name=agent.name)
+    except UsageError as error:
+        raise NoLimits(str(error)) from error
 
 
 def check_can_play(agent: Agent, env_ids: Iterable[str]) -> None:
@@ -105,31 +197,50 @@ def check_can_play(agent: Agent, env_ids: Iterable[str]) -> None:
 
 
 @transaction.atomic
-def _create(
+def _create_all(
     owner: User | None,
-    agent: Agent,
-    spec: EvaluationSpec,
-    name: str,
+    players: Sequence[tuple[Agent, EvaluationSpec]],
+    filing: Filing,
     key: str,
     checkpoint: Checkpoint | None,
-    visibility: str,
-) -> Job:
+) -> list[Job]:
     if owner is not None:
         User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
-        if problem := quotas.refusal(owner, quotas.JOBS_QUEUED):
-            raise TooManyJobs(problem)
-    job = Job.objects.create(
-        name=name,
-        spec=spec.model_dump(mode="json"),
-        owner=owner,
-        agent=agent,
-        set_up=agent.set_up,
-        batch=Batch.objects.create(kind=Batch.Kind.JOB, visibility=visibility or default_visibility(owner)),
-        idempotency_key=key,
-        episodes_total=spec.episodes_total,
-        parent=checkpoint.job if checkpoint else None,
-        parent_update=checkpoint.update if checkpoint else 0,
-    )
+        _check_room(owner, len(players))
+    group = make_id() if len(players) > 1 else ""
+    keys = [key, *[""] * (len(players) - 1)]
+    return [
+        _create(Job(owner=owner, agent=agent, group=group, idempotency_key=key), spec, filing, checkpoint)
+        for key, (agent, spec) in zip(keys, players, strict=True)
+    ]
+
+
+def _check_room(owner: User, number: int) -> None:
+    """Check that so many further jobs of this person may wait.
+
+    Raises:
+        TooManyJobs: if not all of them may.
+    """
+    problem = quotas.refusal(owner, quotas.JOBS_QUEUED, number)
+    if problem and number > 1:
+        limit = quotas.limit_of(owner, quotas.JOBS_QUEUED)
+        raise TooManyJobs(
+            f"These are {number} jobs, and only {limit} jobs of one person may be queued, with those that are queued "
+            "already. None of them was submitted. Choose fewer agents, or wait until other jobs start."
+        )
+    if problem:
+        raise TooManyJobs(problem)
+
+
+def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoint | None) -> Job:
+    """Store a job, which has its owner, its agent and its keys, with its shards."""
+    owner, agent = job.owner, job.agent
+    job.name, job.notes, job.tags, job.priority = filing.name, filing.notes, list(filing.tags), filing.priority
+    job.spec, job.set_up, job.episodes_total = spec.model_dump(mode="json"), agent.set_up, spec.episodes_total
+    job.batch = Batch.objects.create(kind=Batch.Kind.JOB, visibility=filing.visibility or default_visibility(owner))
+    if checkpoint:
+        job.parent, job.parent_update = checkpoint.job, checkpoint.update
+    job.save(force_insert=True)
     shards = _plan_shards(job, agent, spec)
     Shard.objects.bulk_create(shards)
     shard_words = "1 shard" if len(shards) == 1 else f"{len(shards)} shards"
@@ -140,26 +251,19 @@ def _create(
 
 
 def _plan_shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
-    """The job in shards of some seconds each: consecutive slots of one environment, with all seats of a seed."""
-    sizes = estimates.shard_sizes(agent, spec)
-    shards: list[Shard] = []
-    slot = 0
-    for part in spec.parts:
-        size = sizes[part.env_id] + -sizes[part.env_id] % part.seats
-        for start in range(0, part.episodes, size):
-            shards.append(
-                Shard(
-                    job=job,
-                    number=len(shards) + 1,
-                    env_id=part.env_id,
-                    first_slot=slot + start,
-                    first_seed=part.seed_and_seat(start)[0],
-                    count=min(size, part.episodes - start),
-                    sent=Now(),
-                )
-            )
-        slot += part.episodes
-    return shards
+    """The shards of a job, numbered in the order in which they are played (see `planning`)."""
+    return [
+        Shard(
+            job=job,
+            number=number,
+            env_id=piece.part.env_id,
+            first_slot=piece.first_slot,
+            first_seed=piece.part.seed_and_seat(piece.start)[0],
+            count=piece.episodes,
+            sent=Now(),
+        )
+        for number, piece in enumerate(planning.pieces(spec, planning.shard_sizes(agent, spec)), start=1)
+    ]
 
 
 @transaction.atomic
@@ -181,7 +285,7 @@ def cancel(job_id: str, by: User) -> Job:
 
 @transaction.atomic
 def resume(job_id: str, by: User) -> Job:
-    """Continue an evaluation that a restore has paused, after its last episode. Others stay as they are.
+    """Continue an evaluation that a person or a restore has paused, after its last episode. Others stay as they are.
 
     Raises:
         NotYours: if `by` is neither its owner nor staff.
@@ -196,9 +300,9 @@ def resume(job_id: str, by: User) -> Job:
         find_agent(job.owner, slug)
     if Job.objects.filter(pk=job_id, state=Job.State.PAUSED).update(state=Job.State.QUEUED, reason=""):
         shards = Shard.objects.filter(job=job_id, state=Shard.State.PAUSED)
-        queued = shards.update(state=Shard.State.QUEUED, sent=Now(), attempt=0, setbacks=0, rests_until=None)
+        shards.update(state=Shard.State.QUEUED, sent=Now(), attempt=0, setbacks=0, rests_until=None)
         change(job_id, JobEvent.Kind.RESUMED, f"resumed by {by.get_username()}")
-        wake(job_id, queued)
+        wake(job_id, Shard.objects.filter(job=job_id, state=Shard.State.QUEUED).count())
     return Job.objects.get(pk=job_id)
 
 
@@ -210,13 +314,10 @@ def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Jo
         JobRefusal: as `submit`.
     """
     job = Job.objects.select_related("batch").get(pk=job_id)
-    return submit(
-        by,
-        EvaluationSpec.model_validate(job.spec),
-        name=job.name,
-        idempotency_key=idempotency_key,
-        visibility=narrower(job.visibility, default_visibility(by)),
-    )
+    filing = Filing(name=job.name, visibility=narrower(job.visibility, default_visibility(by)))
+    if job.owner == by:
+        filing = replace(filing, notes=job.notes, tags=tuple(job.tags), priority=job.priority)
+    return submit_all(by, [EvaluationSpec.model_validate(job.spec)], filing, idempotency_key=idempotency_key)[0]
 
 
 @transaction.atomic

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -14,10 +15,14 @@ from django.utils import timezone
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import admission, estimates, results
+from apps.jobs.books.reading import books_of, cost_of, spec_of
 from apps.jobs.kinds import kind_of
-from apps.jobs.models import Job
-from apps.jobs.results import Tally, finished
+from apps.jobs.models import Job, JobEvent
+from apps.jobs.results import Tally, clusters, curves, datasets, finished, missing
 from apps.jobs.results.cached import shared
+from apps.jobs.results.clusters import Scores
+from gem.evaluation import selection, wrapping
+from gem.evaluation.data import shared as shared_data
 from gem.evaluation.spec import EvaluationSpec
 
 MAX_LATEST_EPISODES = 8
@@ -56,29 +61,40 @@ def evaluation(
     """
     shards = list(job.shards.all())
     repeats = int(job.spec.get("repeats", 1))
-    lines = results.lines(shards, pages, repeats)
+    scores = clusters.scores_of(job)
+    lines = results.lines(shards, pages, repeats, scores)
     if cells:
         results.fill(job, shards, lines, only)
     tally = Tally.of(shards)
-    time_left = None if job.over else estimates.seconds_left(job)
+    returns = [line.scores.mean_return for line in lines if line.scores.mean_return is not None]
+    intervals = [found.interval for found in returns if found.interval is not None]
+    left = estimates.remaining(job)
+    uses = datasets.used(job, shards)
+    books = books_of(job.pk)
     return {
         "job": job,
         "tally": tally,
-        "cost": cost_of(job, tally) if priced else None,
+        "scores": scores.total,
+        "missing": missing.missing_from_job(job, tally, lines),
+        "uses": uses,
+        "stand_ins": shared_data(datasets.stand_ins(uses)),
+        "books": books,
+        "cost": cost_of(job, books) if priced else None,
         "lines": lines,
         "partly": only is not None,
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
         "ahead": admission.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
-        "left": time_left and time_left[0],
-        "evidence": time_left and time_left[1],
+        "left": left,
+        "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
         "errors": finished.finished(job).filter(status="failed").order_by("-slot")[:MAX_ERRORS] if tally.errors else [],
+        "curve": shared(job, "curve", partial(curves.curve, job)) if tally.n else None,
         "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),
-        "low": min([0.0, *(line.tally.low for line in lines if line.tally.low is not None)]),
-        "high": max([1.0, *(line.tally.high for line in lines if line.tally.high is not None)]),
+        "low": min([0.0, *(interval.low for interval in intervals)]),
+        "high": max([1.0, *(interval.high for interval in intervals)]),
     }
 
 
@@ -87,17 +103,13 @@ def may_see_set_up(job: Job, viewer: Viewer) -> bool:
     return Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
 
 
-def cost_of(job: Job, tally: Tally) -> float | None:
-    """The cost of the tokens so far, at the prices of the agent when the job was submitted; None without prices."""
-    prices = (job.set_up or {}).get("prices")
-    if not prices:
-        return None
-    return float(tally.tokens_in * prices["tokens_in"] + tally.tokens_out * prices["tokens_out"]) / 1e6
+def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
+    """The part of a job's page about its request, which never changes.
 
-
-def set_up(job: Job) -> dict[str, Any]:
-    """The part of a job's page about its request, which never changes."""
-    spec = EvaluationSpec.model_validate(job.spec)
+    Args:
+        priced: see `evaluation`.
+    """
+    spec = EvaluationSpec.model_validate(spec_of(job, priced=priced))
     request = spec.model_dump(mode="json", exclude_defaults=True)
     if spec.benchmark:
         request = {
@@ -107,6 +119,7 @@ def set_up(job: Job) -> dict[str, Any]:
             "num_envs": spec.num_envs,
             "repeats": spec.repeats,
             "token_budget": spec.token_budget,
+            **({"money_budget": spec.money_budget} if spec.money_budget is not None else {}),
             **(spec.model_dump(mode="json", include=TOOL_FIELDS) if spec.tools else {}),
         }
     return {
@@ -119,7 +132,7 @@ def set_up(job: Job) -> dict[str, Any]:
         else SCRIPT.format(spec=json.dumps(request, indent=4)),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "again": again(spec),
-        "log": job.events.for_log().order_by("-seq")[:LOG_LINES],
+        "log": job.events.for_log().filter(seq__lte=job.seq).order_by("-seq")[:LOG_LINES],
     }
 
 
@@ -140,8 +153,11 @@ def _command(spec: EvaluationSpec, agent_options: list[str]) -> str:
         words.append(f"--episodes {spec.episodes_per_env} --seed {spec.seed}")
         words += [f"--max-turns {spec.max_turns}"] if spec.max_turns else []
         words += [f"--opponent {spec.opponent}"] if spec.opponent else []
+        words += [f"--wrapper {shlex.quote(wrapping.as_word(wrapper))}" for wrapper in spec.wrappers]
     words += [f"--repeats {spec.repeats}"] if spec.repeats > 1 else []
+    words += [f"--max-episode-tokens {spec.max_episode_tokens}"] if spec.max_episode_tokens else []
     words += [f"--token-budget {spec.token_budget}"] if spec.token_budget else []
+    words += [f"--money-budget {spec.money_budget}"] if spec.money_budget else []
     words += [f"--tool {name}" for name in spec.tools]
     words += [f"--tool-uses {spec.max_tool_uses} --tool-format {spec.tool_format}"] if spec.tools else []
     return " \\\n    ".join([*words, f"--num-envs {spec.num_envs} --out episodes.jsonl"])
@@ -154,9 +170,10 @@ from gem.evaluation.spec import EvaluationSpec
 
 spec = EvaluationSpec.model_validate_json('''{spec}''')
 slots = [
-    EpisodeRequest(i, part.env_id, part.seed_and_seat(i)[0], {{}}, spec.wrappers, part.seed_and_seat(i)[1], part.repeat)
+    EpisodeRequest(i, part.env_id, seed, {{}}, spec.all_wrappers, seat, part.repeat)
     for part in spec.parts
     for i in range(part.episodes)
+    for seed, seat in [part.seed_and_seat(i)]
 ]
 opponent = make_agent(spec.opponent) if spec.opponent else None
 for record in rollout(make_agent(spec.agent), slots, num_envs=spec.num_envs, opponent=opponent):
@@ -169,12 +186,19 @@ def again(spec: EvaluationSpec) -> str:
     """The query string that fills the form with this request."""
     pairs: list[tuple[str, str | int]] = [("agent", spec.agent), ("benchmark", spec.benchmark or "")]
     if not spec.benchmark:
-        pairs += [("env_id", env_id) for env_id in spec.env_ids]
+        pairs += [("env_id", token) for token in selection.compact(spec.env_ids)]
         pairs += [("episodes_per_env", spec.episodes_per_env), ("seed", spec.seed)]
         pairs += [("repeats", spec.repeats)] if spec.repeats > 1 else []
         pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
         pairs += [("opponent", spec.opponent)] if spec.opponent else []
+        pairs += [("wrapper", wrapping.as_word(wrapper)) for wrapper in spec.wrappers]
+        pairs += [("retries", spec.retries)] if spec.retries else []
+        pairs += [("count_as_failed", kind) for kind in spec.count_as_failed]
+        pairs += [("max_error_share", str(spec.max_error_share))]
+        pairs += [("max_episode_tokens", spec.max_episode_tokens)] if spec.max_episode_tokens else []
+    pairs += [("backend", spec.backend)] if spec.backend != "sync" else []
     pairs += [("token_budget", spec.token_budget)] if spec.token_budget else []
+    pairs += [("money_budget", str(spec.exact_money_budget))] if spec.money_budget else []
     pairs += [("tool", name) for name in spec.tools]
     if spec.tools:
         pairs += [("max_tool_uses", spec.max_tool_uses), ("tool_format", spec.tool_format)]
@@ -205,23 +229,41 @@ def splits(job: Job) -> list[TimeSplit]:
     return time_splits
 
 
+def controls(job: Job, viewer: Viewer) -> dict[str, Any]:
+    """What the controls of an evaluation show to this person; without the right to use them, nothing."""
+    may_change = job.may_be_changed_by(viewer)
+    shards = list(job.shards.all())
+    is_open = [shard for shard in shards if not shard.skipped and shard.done < shard.count]
+    open_env_ids = list(dict.fromkeys(shard.env_id for shard in is_open))
+    return {
+        "job": job,
+        "may_change": may_change,
+        "may_control": may_change and not job.is_ranked,
+        "open_env_ids": open_env_ids if len(open_env_ids) > 1 else [],
+        "skipped": results.skipped_tallies(shards),
+        "failed": sum(shard.errors - shard.cancelled for shard in shards),
+        "replaced": job.events.filter(kind=JobEvent.Kind.RETRIED).count(),
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """A job in a list, with its results so far."""
 
     job: Job
     tally: Tally
-    alarms: list[str]
+    scores: Scores = field(default_factory=Scores)
+    alarms: list[str] = field(default_factory=list)
     """The titles of the alarms of a training that hold."""
 
 
 def items(jobs: Iterable[Job]) -> list[Item]:
     """Jobs (fetched with `for_page`) with their results."""
+    listed = list(jobs)
+    scores = clusters.scores_of_all([job for job in listed if job.kind == Job.Kind.EVALUATION])
     return [
-        Item(
-            job,
-            Tally.of(job.shards.all()) if job.kind == Job.Kind.EVALUATION else Tally(),
-            kind_of(job).alarms(job),
-        )
-        for job in jobs
+        Item(job, Tally.of(job.shards.all()), scores[job.pk].total)
+        if job.pk in scores
+        else Item(job, Tally(), alarms=kind_of(job).alarms(job))
+        for job in listed
     ]

@@ -32,6 +32,10 @@ def _described(job: Job, user: User) -> dict[str, object]:
         "id",
         "kind",
         "name",
+        "notes",
+        "tags",
+        "group",
+        "priority",
         "spec",
         "state",
         "reason",
@@ -80,7 +84,9 @@ def _erase(user: User) -> Iterator[None]:
     public = Job.objects.filter(owner=user, batch__visibility=Visibility.PUBLIC)
     ranked = public.filter(scores__isnull=False).values("pk")
     with patient_transaction():
-        kept = Job.objects.filter(pk__in=ranked).update(owner=tombstone(), name="", idempotency_key="")
+        kept = Job.objects.filter(pk__in=ranked).update(
+            owner=tombstone(), name="", notes="", tags=[], idempotency_key=""
+        )
     if kept:
         yield
     for job in Job.objects.filter(owner=user):

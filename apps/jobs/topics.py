@@ -15,8 +15,16 @@ PRICED = "-priced"
 AUDIENCES = {f"{part}{end}" for part in ("first", "other") for end in ("", PRICED)}
 """`first`: every environment shows the first page of its grid, whose cells are updated. `other`: some show another."""
 
-UNSETTLING_KINDS = {JobEvent.Kind.REQUEUED, JobEvent.Kind.PAUSED, JobEvent.Kind.RESUMED, JobEvent.Kind.ENDED}
-"""After these events no episode is running, so all cells are sent anew."""
+UNSETTLING_KINDS = {
+    JobEvent.Kind.REQUEUED,
+    JobEvent.Kind.PAUSED,
+    JobEvent.Kind.RESUMED,
+    JobEvent.Kind.CHANGED,
+    JobEvent.Kind.RETRIED,
+    JobEvent.Kind.ENDED,
+}
+"""After these events other episodes are running than before, so all cells are sent anew."""
+CONTROL_KINDS = UNSETTLING_KINDS - {JobEvent.Kind.REQUEUED}
 
 
 def audience(*, first: bool, priced: bool) -> str:
@@ -57,4 +65,10 @@ def evaluation_events(job: Job, after: int, audience: str) -> list[Event]:
     changed_slots = None if is_unsettled else {slot for event in happened for slot in event.slots}
     shows_cells, priced = audience.startswith("first"), audience.endswith(PRICED)
     context = pages.evaluation(job, cells=shows_cells, only=changed_slots, priced=priced)
-    return [Event(job.seq, render_to_string("jobs/event.html", {**context, "happened": happened, "swap": True}))]
+    context |= {"happened": happened, "swap": True, "controls_due": any(map(_concerns_controls, happened))}
+    return [Event(job.seq, render_to_string("jobs/event.html", context))]
+
+
+def _concerns_controls(event: JobEvent) -> bool:
+    """Whether the controls of the job may show something else after this event."""
+    return event.kind in CONTROL_KINDS or (event.kind == JobEvent.Kind.EPISODES and event.tone == JobEvent.Tone.LOSS)

@@ -4,6 +4,8 @@ from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
 from apps.jobs import views
+from apps.jobs.controls import views as control_views
+from apps.jobs.form import views as form
 
 
 class JobId:
@@ -29,8 +31,10 @@ app_name = "jobs"
 urlpatterns = [
     path("", views.list, name="list"),
     path("recent/", views.recent, name="recent"),
-    path("new/", views.submit, name="submit"),
-    path("new/estimate/", views.estimate, name="estimate"),
+    path("new/", form.submit, name="submit"),
+    path("new/change/", form.change, name="change"),
+    path("new/paste/", form.paste, name="paste"),
+    path("new/estimate/", form.estimate, name="estimate"),
     path("of/<slug:episode_id>/", views.of_episode, name="of_episode"),
     path(JOB, views.job, name="job"),
     path(f"{JOB}episodes/", views.episodes, name="episodes"),
@@ -38,5 +42,11 @@ urlpatterns = [
     path(f"{JOB}visibility/", views.visibility, name="visibility"),
     path(f"{JOB}cancel/", views.cancel, name="cancel"),
     path(f"{JOB}resume/", views.resume, name="resume"),
+    path(f"{JOB}control/", control_views.control, name="control"),
+    path(f"{JOB}controls/", control_views.panel, name="controls"),
+    path(f"{JOB}under-way/", control_views.under_way, name="under_way"),
+    path(f"{JOB}progress/", control_views.progress, name="progress"),
+    path(f"{JOB}lines/", control_views.log, name="log"),
+    path(f"{JOB}lines.txt", control_views.log_text, name="log_text"),
     path(f"{JOB}resubmit/", views.resubmit, name="resubmit"),
 ]

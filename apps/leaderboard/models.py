@@ -31,9 +31,14 @@ class ScoreQuerySet(models.QuerySet["Score"]):
         return self.exclude(tools="") if tools else self.filter(tools="")
 
     def newest(self, env_id: str = "") -> ScoreQuerySet:
-        """The latest score of each agent and choice of tools, on one environment or (without `env_id`) overall."""
-        group = "agent_id", "tools"
-        latest = self.shown().filter(env_id=env_id).order_by(*group, "-created").distinct(*group)
+        """The latest score of each agent and choice of tools, on one environment or (without `env_id`) overall.
+
+        A row belongs to whoever submitted its job, so that nobody replaces the row of somebody else. Those of the
+        built-in agents, which have no owner, come from the jobs of the site itself.
+        """
+        group = "agent_id", "tools", "job__owner_id"
+        rows = self.shown().filter(env_id=env_id).exclude(agent__owner=None, job__owner__isnull=False)
+        latest = rows.order_by(*group, "-created").distinct(*group)
         return Score.objects.filter(pk__in=latest.values("pk")).select_related("agent", "job__owner")
 
 
@@ -72,3 +77,18 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent} on {self.benchmark} {self.env_id or 'overall'}: {self.mean:.3f}"
+
+    @property
+    def planned(self) -> int:
+        """The episodes that were to be played."""
+        return self.n + self.errors
+
+    @property
+    def success_low(self) -> float:
+        """The share of solved episodes if all that are missing were lost."""
+        return self.success_rate * self.n / self.planned if self.planned else 0.0
+
+    @property
+    def success_high(self) -> float:
+        """The share of solved episodes if all that are missing were won."""
+        return (self.success_rate * self.n + self.errors) / self.planned if self.planned else 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -20,8 +21,10 @@ from apps.episodes.views import find
 from apps.htmx import wants_part
 from apps.jobs import pages
 from apps.jobs.models import Job
+from apps.jobs.results import datasets
 from apps.leaderboard import human_tries
 from apps.leaderboard.board import Row, ranked
+from apps.leaderboard.evidence import all_of, stand_ins_of
 from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Verdict, compare, why_not
@@ -31,6 +34,7 @@ from apps.play.responses import with_wait
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError
+from gem.evaluation.data import DataUse
 
 DEFAULT_BENCHMARK = "games"
 TOP = 5
@@ -62,6 +66,7 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
     scores = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
     rows = sorted(ranked(scores), key=SORTS[sort])
     tokens = tokens_per_episode(scores, env_id)
+    stand_ins = stand_ins_of(scores)
     opened = request.GET.get("row", "")
     context = {
         "benchmark": benchmark,
@@ -72,6 +77,7 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
         "both": tools or Score.objects.of(benchmark).with_tools(True).exists(),
         "rows": rows,
         "spent": tokens,
+        "stand_ins": all_of(stand_ins),
         "frontier": frontier(scores, tokens) if scores else None,
         "opened": _detail(request, int(opened))
         if opened.isascii() and opened.isdecimal() and len(opened) < 12
@@ -158,9 +164,9 @@ def scores(request: HttpRequest) -> HttpResponse:
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
     listed = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
-    spent = tokens_per_episode(listed, env_id)
+    spent, stand_ins = tokens_per_episode(listed, env_id), stand_ins_of(listed)
     for row in ranked(listed):
-        writer.writerow(_cells(row, env_id, spent.get(row.score.job_id)))
+        writer.writerow(_cells(row, env_id, spent.get(row.score.job_id), stand_ins[row.score.job_id]))
     return response
 
 
@@ -177,6 +183,10 @@ COLUMNS = (
     "solved",
     "episodes",
     "errors",
+    "partial",
+    "solved_low",
+    "solved_high",
+    "stand_in_data",
     "tokens_per_episode",
     "benchmark",
     "version",
@@ -185,7 +195,7 @@ COLUMNS = (
 )
 
 
-def _cells(row: Row, env_id: str, tokens: float | None) -> list[Any]:
+def _cells(row: Row, env_id: str, tokens: float | None, stand_ins: Iterable[DataUse]) -> list[Any]:
     score, owner = row.score, row.score.job.owner
     return [
         row.rank,
@@ -194,6 +204,8 @@ def _cells(row: Row, env_id: str, tokens: float | None) -> list[Any]:
         _csv_text(score.tools),
         env_id or "all",
         *(score.mean, score.low, score.high, score.mean_return, score.success_rate, score.n, score.errors),
+        *("yes" if score.errors else "no", score.success_low, score.success_high),
+        "; ".join(f"{use.env_id}: {use.name} {use.data_hash} for {use.stands_in_for}" for use in stand_ins),
         "" if tokens is None else round(tokens, 1),
         *(score.benchmark, score.benchmark_version, score.created.isoformat(), score.job_id),
     ]
@@ -279,7 +291,11 @@ def _detail(request: HttpRequest, score_id: int) -> dict[str, Any] | None:
         return None
     parts = list(Score.objects.filter(job=score.job).exclude(env_id="").order_by("pk"))
     earlier = Score.objects.of_jobs(Job.objects.listed_for(request.user)).filter(
-        agent=score.agent, benchmark=score.benchmark, env_id=score.env_id, tools=score.tools
+        agent=score.agent,
+        benchmark=score.benchmark,
+        env_id=score.env_id,
+        tools=score.tools,
+        job__owner=score.job.owner,
     )
     return {
         "score": score,
@@ -287,5 +303,6 @@ def _detail(request: HttpRequest, score_id: int) -> dict[str, Any] | None:
         "jobs": earlier.exclude(pk=score.pk).select_related("job").order_by("-created")[:5],
         "set_up": pages.set_up(score.job),
         "engine": gem.__version__,
+        "data": datasets.used(score.job),
         **_scale(parts),
     }

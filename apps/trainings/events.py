@@ -39,7 +39,7 @@ def _queued(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
     return {
         "env_ids": [job.spec["env_id"]],
         "agent": job.agent.slug,
-        "episodes_total": updates * job.spec["episodes"],
+        "episodes_total": (updates - job.parent_update) * job.spec["episodes"],
         "updates": updates,
     }
 

@@ -114,7 +114,7 @@ def _create(
         agent=_create_agent(owner, spec, job_id, name, visibility),
         batch=Batch.objects.create(kind=Batch.Kind.JOB, visibility=visibility),
         idempotency_key=key,
-        episodes_total=spec.updates * spec.episodes,
+        episodes_total=(spec.updates - parent_update) * spec.episodes,
         parent=parent.job if parent else None,
         parent_update=parent_update,
         evaluate_best=evaluate_best,
@@ -221,7 +221,8 @@ def extend(job_id: str, by: User, updates: int) -> Job:
         raise Unfit("Add at least one update.")
     _check_room_again(job)
     spec = changed(job, {"updates": job.spec["updates"] + updates})
-    Job.objects.filter(pk=job.pk).update(spec=spec.model_dump(mode="json"), episodes_total=spec.updates * spec.episodes)
+    episodes_total = (spec.updates - job.parent_update) * spec.episodes
+    Job.objects.filter(pk=job.pk).update(spec=spec.model_dump(mode="json"), episodes_total=episodes_total)
     Shard.objects.filter(job=job).update(count=spec.updates)
     if job.state == Job.State.RUNNING:  # its process has the old number of updates: it restarts from its checkpoint
         Shard.objects.filter(job=job).release(state=Shard.State.PAUSED)

@@ -17,6 +17,7 @@ from apps.jobs.models import Checkpoint, Job, Point, Sample
 from apps.jobs.pages import LOG_LINES, TimeSplit, elapsed
 from apps.trainings.alarms import alarms_of, marks
 from apps.trainings.best import benchmark_of, choose
+from apps.trainings.records import before_fork
 from apps.trainings.trees import EpisodeRow, SeedGroup, tree
 from apps.visibility import as_open_as
 from gem.benchmarks import baseline
@@ -99,7 +100,7 @@ def set_up(job: Job) -> dict[str, Any]:
         "recipe": recipe(spec.recipe),
         "entry": entry_of(spec.env_id),
         "spec_json": json.dumps(changed_settings, indent=2),
-        "log": job.events.for_log().order_by("-seq")[:LOG_LINES],
+        "log": job.events.for_log().filter(seq__lte=job.seq).order_by("-seq")[:LOG_LINES],
         "random_success": _random_success(spec),
     }
 
@@ -134,7 +135,7 @@ def seconds_left(job: Job, last: Point | None) -> float | None:
     if job.over or last is None:
         return None
     updates = last.update - job.parent_update
-    seconds_per_update = last.data["seconds"] / max(updates, 1)
+    seconds_per_update = max(0.0, last.data["seconds"] - before_fork(job)["seconds"]) / max(updates, 1)
     return float(seconds_per_update * (job.spec["updates"] - last.update))
 
 

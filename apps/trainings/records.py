@@ -43,6 +43,23 @@ def folder_of(job_id: str) -> Path:
     return Path(settings.RUNS_DIR) / job_id
 
 
+COUNTED = ("episodes", "turns", "seconds")
+"""Metrics that are counted from the first update on. A fork continues the counts of its parent."""
+
+
+def before_fork(job: Job) -> dict[str, float]:
+    """What the parent of a fork had counted at the checkpoint that the fork continues from; zeros without a parent.
+
+    Where the parent was deleted with its metrics, its episodes are those of its updates, as far as this is known.
+    """
+    if not job.parent_update:
+        return dict.fromkeys(COUNTED, 0)
+    point = Point.objects.filter(job=job.parent_id, update=job.parent_update).first() if job.parent_id else None
+    if point is None:
+        return {"episodes": job.parent_update * job.spec["episodes"], "turns": 0, "seconds": 0}
+    return {name: point.data.get(name, 0) for name in COUNTED}
+
+
 @transaction.atomic
 def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
     """Store the points of updates. An update that is repeated after a restart replaces its earlier point.
@@ -65,8 +82,12 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
     shard.save(update_fields=["attempt", "setbacks", "done", "turns", "seconds"])
     latest = {name: last[name] for name in ("update", "success", "return")}
     known, found = alarms.store(claim.job_id, latest)
+    before = before_fork(Job.objects.get(pk=claim.job_id))
     Job.objects.filter(pk=claim.job_id).update(
-        episodes_done=last["episodes"], turns_done=last["turns"], seconds_busy=last["seconds"], latest=latest
+        episodes_done=max(0, last["episodes"] - before["episodes"]),
+        turns_done=max(0, last["turns"] - before["turns"]),
+        seconds_busy=max(0.0, last["seconds"] - before["seconds"]),
+        latest=latest,
     )
     text = f"update {last['update']:,}: success {last['success']:.1%}, return {last['return']:.3f}"
     data = {"updates": [row["update"] for row in rows]}

@@ -18,6 +18,7 @@ import gem
 from gem.cli import (
     bench,
     check,
+    compare,
     data,
     envs,
     eval,  # noqa: A004 (the name of the command)
@@ -42,6 +43,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "envs": (envs, "List the environments."),
     "play": (play, "Play an environment in the terminal."),
     "eval": (eval, "Let an agent play many episodes and print its scores."),
+    "compare": (compare, "Compare two to six runs on the seeds that they share."),
     "replay": (replay, "Re-execute the episodes of a file and compare every turn."),
     "data": (data, "Show which problems the environments have here, or fetch them."),
     "bench": (bench, "Measure how fast an environment is on this machine."),

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -18,6 +18,7 @@ from gem.errors import UsageError
 
 if TYPE_CHECKING:
     from gem.agents import AnyAgent
+    from gem.agents.endpoint.ledger import Ledger, MemoryStore
     from gem.evaluation.scores import Outcome
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
@@ -27,6 +28,8 @@ _POLICY_OPTIONS = (*checkpoint.POLICY_OPTIONS, *checkpoint.SAMPLING_OPTIONS)
 _SPEC_OPTIONS = {
     "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed", "repeats": "repeats",
     "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget", "num_envs": "num_envs",
+    "wrapper": "wrappers", "backend": "backend",
+    "money_budget": "money_budget", "max_episode_tokens": "max_episode_tokens",
 }  # fmt: skip
 """Options of the command and the fields of the `EvaluationSpec` that they set."""
 
@@ -42,9 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--episodes", type=int, help="for each environment (100)")
     parser.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
     parser.add_argument("--repeats", type=int, help="tries at each seed, for pass@k (1)")
-    parser.add_argument("--token-budget", type=int, help="stop after this number of input and output tokens")
+    parser.add_argument("--token-budget", type=int, metavar="N", help="the most tokens of all requests, in and out")
+    parser.add_argument("--money-budget", type=float, metavar="N", help="the most that they cost at the agent's prices")
+    parser.add_argument(
+        "--max-episode-tokens", type=int, metavar="N", help="the most tokens of an episode, which then ends unsolved"
+    )
     parser.add_argument("--num-envs", type=int, default=16, help="episodes played at the same time (16)")
     parser.add_argument("--max-turns", type=int, help="a turn limit below that of the environments")
+    parser.add_argument(
+        "--wrapper", action="append", metavar="NAME", help="put this wrapper around; may be given several times"
+    )
+    parser.add_argument("--backend", choices=["sync", "threads"], help="step environments in turn or in threads (sync)")
     parser.add_argument("--opponent", help="random or expert, where there are several seats; the seats are swapped")
     parser.add_argument(
         "--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file, and skip those in it"
@@ -67,21 +78,26 @@ def run(
 ) -> int:
     """Play the requested episodes, except those that `out` already has, and print the scores."""
     from gem.agents import has_expert, make_agent  # noqa: PLC0415
+    from gem.evaluation import wrapping  # noqa: PLC0415
 
     options |= {"opponent": opponent, "num_envs": num_envs}
+    options["wrapper"] = [wrapping.of_word(word) for word in options["wrapper"] or []] or None
     fields = {field: options.pop(name) for name, field in _SPEC_OPTIONS.items()}
     spec = _make_spec(agent=agent, **fields, **tooling.spec_fields(tool, tool_uses, tool_format))
     player, players = _make_player(agent, opponent, num_envs, options)
     opponent_agent = None if opponent is None else make_agent(opponent)
+    if players.endpoint is not None and spec.limits_tokens:
+        endpoint.check_limits(players.endpoint, limits_money=spec.money_budget is not None)
     for env_id in spec.env_ids:
         if "expert" in (agent, opponent) and not has_expert(env_id):
             raise UsageError(f"There is no expert for {env_id}.")
     outcomes: dict[str, list[Outcome]] = {env_id: [] for env_id in spec.env_ids}
     reasons: dict[str, str] = {}
-    for record in _play(spec, player, opponent_agent, players, out, outcomes):
+    books = _make_books(spec) if players.endpoint is not None else None
+    for record in _play(spec, player, opponent_agent, players, out, outcomes, books):
         outcomes[record.identity.env_id].append(_outcome(record))
         reasons.setdefault(record.failed_by, record.failure)
-    report.print_scores(spec, players, outcomes, reasons)
+    report.print_scores(spec, players, outcomes, reasons, None if books is None else books.total)
     return 0
 
 
@@ -92,11 +108,13 @@ def _play(
     players: Players,
     out: Path | None,
     outcomes: dict[str, list[Outcome]],
+    books: MemoryStore | None,
 ) -> Iterator[EpisodeRecord]:
     """Play the episodes that `out` does not have, add them to `out`, and yield their records.
 
     Args:
         outcomes: gets the outcomes of the episodes that `out` has.
+        books: gets the tokens of all requests and of the episodes that `out` has; None if the agent uses none.
     """
     from gem.rollout import rollout  # noqa: PLC0415
 
@@ -109,17 +127,54 @@ def _play(
         done_count = spec.episodes_total - len(requests)
         if done_count:
             print(f"{done_count:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
-        spent_tokens = sum(row.tokens_in + row.tokens_out for rows in outcomes.values() for row in rows)
-        records = rollout(player, requests, num_envs=spec.num_envs, opponent=opponent)
+        ledger = None if books is None else _open_ledger(stack, spec, players, player, outcomes, books)
+        wanted = _while_there_is_budget(requests, ledger)
+        records = rollout(player, wanted, num_envs=spec.num_envs, opponent=opponent, backend=spec.backend)
         stack.callback(records.close)
-        for record in _show_progress(records, done_count, spec.episodes_total):
+        results = (record for record in records if record.failed_by != "budget")
+        for record in _show_progress(results, done_count, spec.episodes_total):
             if file is not None:
                 _write(file, record, players)
             yield record
-            spent_tokens += sum(record.tokens)
-            if spec.token_budget is not None and spent_tokens >= spec.token_budget:
-                print(f"The budget of {spec.token_budget:,} tokens is used up.", file=sys.stderr)
-                break
+        if ledger is not None and ledger.refusal:
+            print(f"{ledger.refusal} Finished episodes count.", file=sys.stderr)
+
+
+def _make_books(spec: EvaluationSpec) -> MemoryStore:
+    from gem.agents.endpoint.ledger import Limits, MemoryStore  # noqa: PLC0415
+
+    return MemoryStore(Limits(spec.token_budget, spec.exact_money_budget))
+
+
+def _open_ledger(
+    stack: contextlib.ExitStack,
+    spec: EvaluationSpec,
+    players: Players,
+    player: AnyAgent,
+    outcomes: Mapping[str, list[Outcome]],
+    books: MemoryStore,
+) -> Ledger:
+    """Let the agent book its requests, beside the tokens of the episodes that were played before."""
+    from gem.agents.endpoint import EndpointAgent  # noqa: PLC0415
+    from gem.agents.endpoint.amounts import amount_of  # noqa: PLC0415
+    from gem.agents.endpoint.completion import Usage  # noqa: PLC0415
+    from gem.agents.endpoint.ledger import Ledger  # noqa: PLC0415
+
+    assert isinstance(player, EndpointAgent)
+    assert players.endpoint is not None
+    rows = [row for env_outcomes in outcomes.values() for row in env_outcomes]
+    earlier = Usage(sum(row.tokens_in for row in rows), sum(row.tokens_out for row in rows))
+    books.total.booked = amount_of(earlier, players.endpoint.prices)
+    player.ledger = stack.enter_context(Ledger(books, spec.max_episode_tokens))
+    return player.ledger
+
+
+def _while_there_is_budget(requests: Iterable[EpisodeRequest], ledger: Ledger | None) -> Iterator[EpisodeRequest]:
+    """Yield the episodes to play, of which none begins any more after the budget is used up."""
+    for request in requests:
+        yield request
+        if ledger is not None and ledger.refusal:
+            return
 
 
 def _make_player(
@@ -167,7 +222,7 @@ def _requests(spec: EvaluationSpec) -> list[EpisodeRequest]:
 
     episodes = [(part, *part.seed_and_seat(i)) for part in spec.parts for i in range(part.episodes)]
     return [
-        EpisodeRequest(index, part.env_id, seed, {}, spec.wrappers, seat, part.repeat)
+        EpisodeRequest(index, part.env_id, seed, {}, spec.all_wrappers, seat, part.repeat)
         for index, (part, seed, seat) in enumerate(episodes)
     ]
 

@@ -1,68 +1,52 @@
-"""Scores of episodes: means, success rates and their 95 % intervals."""
+"""Scores of episodes: means, success rates and their 95 % intervals, with every seed as one observation."""
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gem.errors import InvalidArgument
+from gem.evaluation.intervals import (
+    Z95,
+    Estimate,
+    Interval,
+    SeedSums,
+    estimate_return,
+    estimate_share,
+    estimate_success,
+    wilson,
+)
 
-MAX_RESAMPLED_VALUES = 1000
-"""Above this number of values, `interval` computes percentiles by an expansion and not by resampling."""
+__all__ = [
+    "Z95",
+    "Estimate",
+    "Interval",
+    "Outcome",
+    "Summary",
+    "interval",
+    "paired_difference",
+    "pass_at",
+    "passes",
+    "pool",
+    "student_t_interval",
+    "summarize",
+    "wilson",
+]
 
 
-class Interval(NamedTuple):
-    """A mean and the ends of its 95 % interval."""
+def interval(values: Sequence[float]) -> Interval:
+    """Compute the mean of one value for each seed and its 95 % interval, as `estimate_return` does.
 
-    mean: float
-    low: float
-    high: float
-
-
-def interval(values: Sequence[float], *, seed: int = 0, samples: int = 2000) -> Interval:
-    """Compute the mean of `values` and its 95 % bootstrap interval (percentiles); equal arguments give equal results.
-
-    Up to 1,000 values are resampled `samples` times. Above that, the percentiles of the bootstrap distribution are
-    computed from its first three moments (the Edgeworth expansion; Hall, The Bootstrap and Edgeworth Expansion, 1992).
-    At that size the difference between the two is smaller than that between two runs of resampling, and 10,000 values
-    take milliseconds.
+    Where that has no interval, because there are few values or all are equal, both ends are the mean: what is computed
+    from several intervals, such as the score of a benchmark, then takes this one as certain.
 
     Raises:
         InvalidArgument: if there are no values.
     """
-    n = len(values)
-    if n == 0:
-        raise InvalidArgument("An interval needs at least one value.")
-    mean = math.fsum(values) / n
-    if min(values) == max(values):
-        return Interval(mean, mean, mean)
-    if n > MAX_RESAMPLED_VALUES:
-        return Interval(mean, _edgeworth(values, mean, -Z95), _edgeworth(values, mean, Z95))
-    uniform = random.Random(seed).random
-    indices = range(n)
-    means = sorted(sum([values[int(uniform() * n)] for _ in indices]) / n for _ in range(samples))
-    return Interval(mean, _quantile(means, 0.025), _quantile(means, 0.975))
-
-
-def wilson(successes: float, n: int) -> Interval:
-    """Compute a success rate with Wilson's 95 % interval (E. B. Wilson, 1927), which stays within 0 and 1.
-
-    A success may be partial, such as one half for a tie. The interval is then conservative, because partial successes
-    vary less than successes of 0 or 1.
-
-    Raises:
-        InvalidArgument: if there are no episodes.
-    """
-    if n < 1:
-        raise InvalidArgument("A share needs at least one episode.")
-    share = successes / n
-    scale = 1 + Z95**2 / n
-    centre = (share + Z95**2 / (2 * n)) / scale
-    half_width = Z95 * math.sqrt(share * (1 - share) / n + Z95**2 / (4 * n * n)) / scale
-    return Interval(share, max(0.0, centre - half_width), min(1.0, centre + half_width))
+    estimate = estimate_return(SeedSums.of([value]) for value in values)
+    return estimate.interval or Interval(estimate.mean, estimate.mean, estimate.mean)
 
 
 def paired_difference(first_only: int, second_only: int, n: int) -> Interval:
@@ -123,8 +107,8 @@ class Outcome(NamedTuple):
     """Whether the environment failed; scores do not include such episodes."""
     unanswered: bool = False
     """Whether the agent could not decide; scores do not include such episodes."""
-    problem: tuple[int, int] = (0, 0)
-    """Seed and seat; episodes with the same are tries at the same problem."""
+    problem: tuple[int, int] | None = None
+    """Seed and seat; episodes with the same are tries at one problem. None if each episode has a seed of its own."""
     tokens_in: int = 0
     tokens_out: int = 0
 
@@ -137,31 +121,41 @@ class Summary:
     """The number of episodes that count."""
     failed: int
     """The number of episodes in which the environment failed."""
-    returns: tuple[float, ...]
-    mean_return: Interval | None
-    success: Interval | None
+    returns_by_seed: tuple[tuple[float, ...], ...]
+    """The returns of all tries and seats, for each seed."""
+    mean_return: Estimate | None
+    success: Estimate | None
     mean_turns: float | None
     unanswered: int = 0
     """The number of episodes in which the agent could not decide."""
     tokens_in: int = 0
     tokens_out: int = 0
     """The tokens of all episodes, including those that do not count."""
-    passes: Mapping[int, Interval] = field(default_factory=dict)
-    """pass@k by k, with intervals over problems (see `passes`); empty if a problem was tried once."""
+    passes: Mapping[int, Estimate] = field(default_factory=dict)
+    """pass@k by k, with intervals over seeds (see `passes`); empty if a problem was tried once."""
 
 
 def summarize(outcomes: Iterable[Outcome]) -> Summary:
-    """Summarize episodes; the result does not depend on their order."""
-    ordered = sorted(outcomes)
+    """Summarize episodes; the result does not depend on their order.
+
+    All seats and tries of a seed are one observation: 30 seeds with four tries each are 30, not 120.
+    """
+    ordered = sorted(outcomes, key=lambda outcome: outcome.place)
     counted_outcomes = [outcome for outcome in ordered if not (outcome.failed or outcome.unanswered)]
     n = len(counted_outcomes)
-    returns = tuple(outcome.total_reward for outcome in counted_outcomes)
+    by_seed: dict[int, list[Outcome]] = {}
+    for outcome in counted_outcomes:
+        by_seed.setdefault(_problem(outcome)[0], []).append(outcome)
+    seeds = [
+        SeedSums.of([outcome.total_reward for outcome in rows], sum(outcome.success for outcome in rows))
+        for rows in by_seed.values()
+    ]
     return Summary(
         n=n,
         failed=sum(outcome.failed for outcome in ordered),
-        returns=returns,
-        mean_return=interval(returns) if n else None,
-        success=wilson(sum(outcome.success for outcome in counted_outcomes), n) if n else None,
+        returns_by_seed=tuple(tuple(outcome.total_reward for outcome in rows) for rows in by_seed.values()),
+        mean_return=estimate_return(seeds) if n else None,
+        success=estimate_success(seeds) if n else None,
         mean_turns=sum(outcome.turns for outcome in counted_outcomes) / n if n else None,
         unanswered=sum(outcome.unanswered for outcome in ordered),
         tokens_in=sum(outcome.tokens_in for outcome in ordered),
@@ -170,43 +164,31 @@ def summarize(outcomes: Iterable[Outcome]) -> Summary:
     )
 
 
-def passes(outcomes: Sequence[Outcome]) -> dict[int, Interval]:
+def passes(outcomes: Sequence[Outcome]) -> dict[int, Estimate]:
     """Compute pass@k over problems that were tried several times; empty if one of them was tried once.
 
-    k is 1, 2, 4 and so on, and the least number of tries at a problem.
+    k is 1, 2, 4 and so on, and the least number of tries at a problem. The interval is over seeds, since the seats of a
+    seed are one observation.
     """
     successes_by_problem: dict[tuple[int, int], list[bool]] = {}
     for outcome in outcomes:
-        successes_by_problem.setdefault(outcome.problem, []).append(outcome.success)
+        successes_by_problem.setdefault(_problem(outcome), []).append(outcome.success)
     min_tries = min((len(successes) for successes in successes_by_problem.values()), default=0)
     if min_tries < 2:
         return {}
     ks = sorted({*(2**power for power in range(min_tries.bit_length())), min_tries})
-    return {
-        k: interval([pass_at(k, len(successes), sum(successes)) for successes in successes_by_problem.values()])
-        for k in ks
-    }
+    return {k: _pass_over_seeds(k, successes_by_problem) for k in ks}
 
 
-Z95 = 1.959963984540054
-"""The 97.5th percentile of the standard normal distribution."""
+def _pass_over_seeds(k: int, successes_by_problem: Mapping[tuple[int, int], Sequence[bool]]) -> Estimate:
+    chances_by_seed: dict[int, list[float]] = {}
+    for (seed, _), successes in successes_by_problem.items():
+        chances_by_seed.setdefault(seed, []).append(pass_at(k, len(successes), sum(successes)))
+    return estimate_share((len(chances), math.fsum(chances)) for chances in chances_by_seed.values())
 
 
-def _edgeworth(values: Sequence[float], mean: float, z: float) -> float:
-    """Return the quantile of the bootstrap distribution of the mean that corresponds to the normal quantile `z`."""
-    n = len(values)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / n)
-    skewness = math.fsum((value - mean) ** 3 for value in values) / n / deviation**3
-    error = deviation / math.sqrt(n)
-    return mean + error * (z + skewness * (z * z - 1) / (6 * math.sqrt(n)))
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Return a quantile of sorted values, interpolated linearly."""
-    position = share * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+def _problem(outcome: Outcome) -> tuple[int, int]:
+    return (outcome.place, 0) if outcome.problem is None else outcome.problem
 
 
 STUDENT_T_QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)

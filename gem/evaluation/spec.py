@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, Self
+from decimal import Decimal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from gem import benchmarks, registry
 from gem.errors import UsageError
+from gem.evaluation import wrapping
 from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
 
-MAX_ENVIRONMENTS = 50
+MAX_ENVIRONMENTS = 300
 MAX_EPISODES_PER_ENV = 10_000
 MAX_FIRST_SEED = 2**53
 """The largest first seed. Readers of JSON may store numbers as doubles, which are exact up to here."""
 MAX_NUM_ENVS = 256
 MAX_TURNS = 1000
 MAX_REPEATS = 64
+MAX_RETRIES = 10
 MAX_TOKENS = 10**12
+MAX_MONEY = 1_000_000
+DEFAULT_MAX_ERROR_SHARE = 0.1
+
+ErrorKind = Literal["environment", "unanswered"]
+"""An environment error, or an episode in which the agent gave no answer."""
 
 
 class EvaluationPart(NamedTuple):
@@ -48,15 +56,19 @@ class EvaluationPart(NamedTuple):
 class EvaluationSpec(BaseModel):
     """An evaluation of an agent: the environments, the seeds, the number of episodes and how they are played.
 
-    A `benchmark` determines the environments, seeds and number of episodes, and excludes a turn limit. Its version is
-    stored, so that the specification keeps its meaning when the benchmark changes.
+    A `benchmark` determines the environments, seeds and number of episodes, and excludes whatever would make results
+    easier than those of others. Its version is stored, so that the specification keeps its meaning when the benchmark
+    changes. The fields are checked in their order, and every error names its field.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     agent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
     """The short name of the agent."""
-    env_ids: tuple[str, ...] = ()
+    benchmark: str | None = None
+    benchmark_version: int | None = None
+    """The version of the benchmark that the environments and seeds come from."""
+    env_ids: Annotated[tuple[str, ...], Field(validate_default=True)] = ()
     episodes_per_env: int = 100
     seed: int = 0
     """The first seed of each environment; the others follow it."""
@@ -67,57 +79,60 @@ class EvaluationSpec(BaseModel):
     max_turns: int | None = None
     """A turn limit below that of the environments."""
     token_budget: int | None = None
-    """The number of input and output tokens after which no further episode is played."""
-    opponent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None = None
+    """The most input and output tokens of all requests together. No request is sent that could exceed it."""
+    money_budget: float | None = None
+    """The most money of all requests together, in the currency of the agents' prices."""
+    max_episode_tokens: int | None = None
+    """The most input and output tokens of an episode, those of all its agents. One that reaches it is not solved."""
+    max_error_share: float = DEFAULT_MAX_ERROR_SHARE
+    """The share of episodes, from 0 to 1, that may go uncounted because the environment or the agent failed. The job
+    fails if there are more; 1 allows any number."""
+    opponent: Annotated[
+        Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None, Field(validate_default=True)
+    ] = None
     """The short name of the agent in the other seats, if there are several."""
-    tools: tuple[str, ...] = ()
-    """Short names of tools that the agent may use between its actions: `python`, `search:wikigame`, `mcp:time`."""
     max_tool_uses: int = DEFAULT_MAX_TOOL_USES
     """How often tools may be used in an episode; these turns do not count for the turn limit."""
     tool_format: tool_catalog.Format = "tags"
     """The format of tool calls (see `gem.tools.ToolEnvWrapper`)."""
-    benchmark: str | None = None
-    benchmark_version: int | None = None
-    """The version of the benchmark that the environments and seeds come from."""
+    tools: tuple[str, ...] = ()
+    """Short names of tools that the agent may use between its actions: `python`, `search:wikigame`, `mcp:time`."""
+    wrappers: tuple[dict[str, Any], ...] = ()
+    """Further wrappers as plain data: those of `gem.evaluation.wrapping.OFFERED`. Their order has no meaning."""
+    backend: Literal["sync", "threads"] = "sync"
+    """How a worker steps its environments: one after the other, or in threads. It has no effect on results."""
+    retries: int = 0
+    """How often an episode that ends in an error is played again, before it counts as one."""
+    count_as_failed: tuple[ErrorKind, ...] = ()
+    """The errors that count as not solved. Others are left out of all results, and reported."""
 
     @model_validator(mode="before")
     @classmethod
     def _apply_benchmark(cls, data: Any) -> Any:
-        """Set the fields that the benchmark determines, and check that given fields do not contradict it."""
+        """Set the fields that the benchmark determines. What contradicts it is refused at the field `benchmark`."""
         if not isinstance(data, dict) or not data.get("benchmark"):
             return data
         try:
-            benchmark = benchmarks.load(str(data["benchmark"]))
+            return {**data, **_fields_of_benchmark(data)}
         except UsageError as error:
-            raise _refused(str(error)) from error
-        version = data.get("benchmark_version")
-        if version not in (None, benchmark.version):
-            if data.get("env_ids") and isinstance(version, int) and 0 < version < benchmark.version:
-                return data  # a stored specification with an earlier version keeps its environments and seeds
-            raise _refused(
-                f"Here the benchmark {benchmark.name} has version {benchmark.version}, not {version}. "
-                "Use the release that has the version you want, or leave the version out."
-            )
-        first_entry = benchmark.entries[0]
-        benchmark_fields = {
-            "env_ids": benchmark.env_ids,
-            "episodes_per_env": first_entry.episodes,
-            "seed": first_entry.first_seed,
-        }
-        for name, value in benchmark_fields.items():
-            chosen = data.get(name)
-            chosen = list(chosen) if isinstance(chosen, tuple) else chosen
-            if chosen not in (None, [], value):
-                raise _refused(f"The benchmark {benchmark.name} decides {name}; leave it out.")
-        if data.get("max_turns") is not None:
-            raise _refused(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
-        return {**data, **benchmark_fields, "benchmark_version": benchmark.version}
+            return {**data, "benchmark": error}
+
+    @field_validator("benchmark", mode="before")
+    @classmethod
+    def _check_benchmark(cls, benchmark: Any) -> Any:
+        if isinstance(benchmark, UsageError):
+            raise _refused(str(benchmark)) from benchmark
+        return benchmark or None
 
     @field_validator("env_ids")
     @classmethod
-    def _check_env_ids(cls, env_ids: tuple[str, ...]) -> tuple[str, ...]:
-        if not 1 <= len(env_ids) <= MAX_ENVIRONMENTS:
-            raise _refused(f"Choose 1 to {MAX_ENVIRONMENTS} environments; you chose {len(env_ids)}.")
+    def _check_env_ids(cls, env_ids: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if not env_ids and "benchmark" not in info.data:
+            return env_ids  # the benchmark is refused already
+        if not env_ids:
+            raise _refused("Choose at least one environment, or a benchmark.")
+        if len(env_ids) > MAX_ENVIRONMENTS:
+            raise _refused(f"Choose at most {MAX_ENVIRONMENTS} environments; you chose {len(env_ids)}.")
         if len(set(env_ids)) != len(env_ids):
             raise _refused("An environment is chosen twice.")
         for env_id in env_ids:
@@ -152,38 +167,73 @@ class EvaluationSpec(BaseModel):
     def _check_token_budget(cls, value: int | None) -> int | None:
         return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token budget")
 
+    @field_validator("max_episode_tokens")
+    @classmethod
+    def _check_max_episode_tokens(cls, value: int | None) -> int | None:
+        return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token limit of an episode")
+
+    @field_validator("money_budget")
+    @classmethod
+    def _check_money_budget(cls, value: float | None) -> float | None:
+        if value is not None and not 0 < value <= MAX_MONEY:
+            raise _refused(f"The money budget must be more than 0 and at most {MAX_MONEY:,}, not {value:g}.")
+        return value
+
+    @field_validator("max_error_share")
+    @classmethod
+    def _check_error_share(cls, value: float) -> float:
+        if not 0 <= value <= 1:  # also refuses NaN
+            raise _refused(f"The share of errors that a job allows must be from 0 to 1, not {value:g}.")
+        return value
+
     @field_validator("max_turns")
     @classmethod
     def _check_max_turns(cls, value: int | None) -> int | None:
         return None if value is None else _check_range(value, 1, MAX_TURNS, "The turn limit")
 
-    @model_validator(mode="after")
-    def _check_has_environments(self) -> Self:
-        if not self.env_ids:
-            raise _refused("Choose at least one environment, or a benchmark.")
-        return self
+    @field_validator("retries")
+    @classmethod
+    def _check_retries(cls, value: int) -> int:
+        return _check_range(value, 0, MAX_RETRIES, "The number of retries")
 
-    @model_validator(mode="after")
-    def _check_opponent(self) -> Self:
-        env_ids = self.multi_seat_env_ids
-        if env_ids and self.opponent is None:
+    @field_validator("count_as_failed")
+    @classmethod
+    def _sort_error_kinds(cls, kinds: tuple[ErrorKind, ...]) -> tuple[ErrorKind, ...]:
+        return tuple(sorted(set(kinds)))
+
+    @field_validator("opponent")
+    @classmethod
+    def _check_opponent(cls, opponent: str | None, info: ValidationInfo) -> str | None:
+        if "env_ids" not in info.data:
+            return opponent
+        env_ids = _multi_seat(info.data["env_ids"])
+        if env_ids and opponent is None:
             raise _refused(
                 f"{env_ids[0]} has several seats: name an opponent for the others, such as random or expert."
             )
-        if self.opponent is not None and not env_ids:
+        if opponent is not None and not env_ids:
             raise _refused("None of these environments has a seat for an opponent; leave it out.")
-        return self
+        return opponent
 
-    @model_validator(mode="after")
-    def _check_tools(self) -> Self:
-        if self.tools:
+    @field_validator("tools")
+    @classmethod
+    def _check_tools(cls, tools: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if tools and {"max_tool_uses", "tool_format"} <= info.data.keys():
             try:
-                tool_catalog.wrapper(self.tools, self.max_tool_uses, self.tool_format)
-                for env_id in self.env_ids:
+                tool_catalog.wrapper(tools, info.data["max_tool_uses"], info.data["tool_format"])
+                for env_id in info.data.get("env_ids", ()):
                     tool_catalog.check_takes_tools(registry.spec(env_id))
             except UsageError as error:
                 raise _refused(str(error)) from error
-        return self
+        return tools
+
+    @field_validator("wrappers")
+    @classmethod
+    def _check_wrappers(cls, wrappers: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        try:
+            return wrapping.check(wrappers)
+        except UsageError as error:
+            raise _refused(str(error)) from error
 
     @property
     def parts(self) -> list[EvaluationPart]:
@@ -205,9 +255,19 @@ class EvaluationSpec(BaseModel):
         return 0
 
     @property
+    def limits_tokens(self) -> bool:
+        """Whether the tokens or the money of the job or of an episode are limited, so that answers have to be too."""
+        return (self.token_budget, self.money_budget, self.max_episode_tokens) != (None, None, None)
+
+    @property
+    def exact_money_budget(self) -> Decimal | None:
+        """The money budget as the decimal number that was written."""
+        return None if self.money_budget is None else Decimal(str(self.money_budget))
+
+    @property
     def multi_seat_env_ids(self) -> list[str]:
         """The environments with several seats."""
-        return [env_id for env_id in self.env_ids if registry.spec(env_id).seats > 1]
+        return _multi_seat(self.env_ids)
 
     @property
     def is_current(self) -> bool:
@@ -220,16 +280,64 @@ class EvaluationSpec(BaseModel):
         return sum(part.episodes for part in self.parts)
 
     @property
-    def wrappers(self) -> list[dict[str, Any]]:
-        """The wrappers of every episode as plain data: the turn limit, and around it the tools."""
+    def all_wrappers(self) -> list[dict[str, Any]]:
+        """The wrappers of every episode as plain data, innermost first: the turn limit, the tools, and `wrappers`."""
         limit = [] if self.max_turns is None else [{"name": "time_limit", "max_turns": self.max_turns}]
         tools = [tool_catalog.wrapper(self.tools, self.max_tool_uses, self.tool_format)] if self.tools else []
-        return limit + tools
+        return wrapping.around(limit, self.wrappers, tools)
 
     @property
     def tools_in_words(self) -> str:
         """The tools and their budget in words; empty without tools. Only results with equal tools are compared."""
         return tool_catalog.in_words(self.tools, self.max_tool_uses, self.tool_format)
+
+
+def _fields_of_benchmark(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields that the benchmark in `data` determines.
+
+    Raises:
+        UsageError: if there is no such benchmark, or `data` contradicts it.
+    """
+    benchmark = benchmarks.load(str(data["benchmark"]))
+    version = data.get("benchmark_version")
+    if version not in (None, benchmark.version):
+        if data.get("env_ids") and isinstance(version, int) and 0 < version < benchmark.version:
+            return {}  # a stored specification with an earlier version keeps its environments and seeds
+        raise UsageError(
+            f"Here the benchmark {benchmark.name} has version {benchmark.version}, not {version}. "
+            "Use the release that has the version you want, or leave the version out."
+        )
+    first_entry = benchmark.entries[0]
+    fields = {
+        "env_ids": benchmark.env_ids,
+        "episodes_per_env": first_entry.episodes,
+        "seed": first_entry.first_seed,
+    }
+    for name, value in fields.items():
+        chosen = data.get(name)
+        chosen = list(chosen) if isinstance(chosen, tuple) else chosen
+        if chosen not in (None, [], value):
+            raise UsageError(f"The benchmark {benchmark.name} decides {name}; leave it out.")
+    if data.get("max_turns") is not None:
+        raise UsageError(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
+    if data.get("max_episode_tokens") is not None:
+        raise UsageError(f"The benchmark {benchmark.name} limits no tokens of an episode; leave your limit out.")
+    for name, what in _NOT_RANKED.items():
+        if data.get(name):
+            raise UsageError(f"The benchmark {benchmark.name} is played without {what}; leave {name} out.")
+    return {**fields, "benchmark_version": benchmark.version}
+
+
+_NOT_RANKED = {
+    "wrappers": "further wrappers",
+    "retries": "second chances for episodes that end in an error",
+    "count_as_failed": "rules of your own about errors",
+}
+"""Fields that a benchmark excludes, because results with them could not be compared, and what they would add."""
+
+
+def _multi_seat(env_ids: tuple[str, ...]) -> list[str]:
+    return [env_id for env_id in env_ids if registry.spec(env_id).seats > 1]
 
 
 def _check_range(value: int, low: int, high: int, label: str) -> int:

@@ -31,8 +31,9 @@ from gem.errors import GemError, InvalidArgument
 from gem.net.addresses import AddressGuard, UnrestrictedGuard
 
 __all__ = [
-    "AddressBlocked", "AddressGuard", "GuardedClient", "HttpError", "HttpResponse", "InvalidHttpResponse",
-    "RequestTimedOut", "ResponseTooLarge", "ServerUnreachable", "UnrestrictedGuard", "check_url", "origin",
+    "AddressBlocked", "AddressGuard", "ConnectionFailed", "GuardedClient", "HttpError", "HttpResponse",
+    "InvalidHttpResponse", "RequestTimedOut", "ResponseTooLarge", "ServerUnreachable", "UnrestrictedGuard",
+    "check_url", "origin",
 ]  # fmt: skip
 
 CONNECT_TIMEOUT_SECONDS = 10.0
@@ -49,6 +50,10 @@ class AddressBlocked(HttpError):
 
 class ServerUnreachable(HttpError):
     """The connection could not be made, or it broke."""
+
+
+class ConnectionFailed(ServerUnreachable):
+    """The connection could not be made, so that no request was sent."""
 
 
 class RequestTimedOut(HttpError):
@@ -136,7 +141,7 @@ class GuardedClient:
         except (TimeoutError, httpcore.TimeoutException) as error:
             raise RequestTimedOut(f"The server did not answer within {timeout_seconds:g} s.") from error
         except httpcore.ConnectError as error:
-            raise ServerUnreachable(f"No connection to the server: {_reason(error)}.") from error
+            raise ConnectionFailed(f"No connection to the server: {_reason(error)}.") from error
         except httpcore.NetworkError as error:
             raise ServerUnreachable("The connection to the server broke.") from error
         except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
@@ -197,7 +202,7 @@ class _PinnedBackend(httpcore.AsyncNetworkBackend):
         try:
             entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            raise ServerUnreachable("The name of the server cannot be found.") from error
+            raise ConnectionFailed("The name of the server cannot be found.") from error
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
         if not addresses or not all(self._guard.allows(address, port) for address in addresses):
             raise AddressBlocked(

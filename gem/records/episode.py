@@ -53,8 +53,12 @@ class EpisodeRecord:
     """Whether `seat` solved the problem; None if the episode failed."""
     failure: str = ""
     """Why the episode could not be played to its end; empty if it could. Failed episodes are not counted."""
-    failed_by: Literal["", "environment", "agent"] = ""
-    """What failed: the environment raised an exception, or the agent could not decide."""
+    failed_by: Literal["", "environment", "agent", "budget"] = ""
+    """What failed: the environment raised an exception, or the agent could not decide. `budget` says that there was
+    none left for the next request; such an episode is no result, and callers drop it."""
+    cut: Literal["", "tokens"] = ""
+    """What ended the episode from outside, so that a re-execution does not end there: its token limit. Such an episode
+    is truncated and not solved."""
     max_turns: int = 0
     """The turn limit; 0 means none."""
     seat: int = 0
@@ -99,3 +103,6 @@ class StoredEpisode:
     record: EpisodeRecord
     opponent: str = ""
     """The agent in the other seats; empty if there are none."""
+    set_up: Mapping[str, Any] | None = None
+    """The settings of the agent, if the file has them."""
+    engine_version: str = ""

@@ -48,6 +48,7 @@ def episode_line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: 
         "python_version": platform.python_version(),
         "terminated": record.terminated,
         "truncated": record.truncated,
+        **({"cut": record.cut} if record.cut else {}),
         "success": record.success,
         "failure": record.failure,
         "failed_by": record.failed_by,
@@ -135,11 +136,14 @@ class _Episode(BaseModel):
     id: str = ""
     agent: str = ""
     opponent: str = ""
+    agent_set_up: dict[str, Any] | None = None
+    engine_version: str = ""
     seat: int = Field(default=0, ge=0)
     seats: list[dict[str, Any]] = []
     index: int = 0
     terminated: bool
     truncated: bool
+    cut: Literal["", "tokens"] = ""
     success: bool | None = None
     failure: str = ""
     failed_by: Literal["", "environment", "agent"] = ""
@@ -177,6 +181,7 @@ def _parse_episode(path: Path, place: str, data: dict[str, Any]) -> StoredEpisod
         ],
         terminated=episode.terminated,
         truncated=episode.truncated,
+        cut=episode.cut,
         success=episode.success,
         failure=episode.failure,
         failed_by=episode.failed_by or ("environment" if episode.failure else ""),
@@ -184,7 +189,13 @@ def _parse_episode(path: Path, place: str, data: dict[str, Any]) -> StoredEpisod
         seat=episode.seat,
     )
     agents = [str(seat.get("agent", "")) for seat in episode.seats]
-    return StoredEpisode(episode.id or place, episode.agent or ", ".join(agents), record, episode.opponent)
+    names, opponent = ", ".join(agents), episode.opponent
+    if "seat" in data and episode.seat < len(agents):  # otherwise the file does not say whose episode it is
+        names = agents.pop(episode.seat)
+        opponent = opponent or ", ".join(dict.fromkeys(agents))
+    return StoredEpisode(
+        episode.id or place, episode.agent or names, record, opponent, episode.agent_set_up, episode.engine_version
+    )
 
 
 def _iter_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -165,9 +165,11 @@ class ThreadVectorEnv(SyncVectorEnv):
         env_fns: Sequence[Callable[[], Env]],
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         max_threads: int = 64,
+        num_threads: int | None = None,
     ) -> None:
         super().__init__(env_fns, autoreset_mode)
-        self._threads = ThreadPoolExecutor(max(1, min(len(env_fns), max_threads)), thread_name_prefix="gem-vector")
+        number = len(env_fns) if num_threads is None else num_threads  # slots may be added later
+        self._threads = ThreadPoolExecutor(max(1, min(number, max_threads)), thread_name_prefix="gem-vector")
 
     def reset_some(self, seeds: Mapping[int, int | None]) -> dict[int, tuple[str, Info]]:
         """See `VectorEnv.reset_some`."""

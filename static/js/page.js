@@ -38,7 +38,7 @@ function closeMenu(menu) {
 async function copy(chip) {
   try {
     await navigator.clipboard.writeText(chip.dataset.copy);
-    toast(`Copied ${chip.dataset.copy}`);
+    toast(`Copied ${chip.dataset.copied ?? chip.dataset.copy}`);
   } catch {
     toast(`This browser does not let a page copy. The text is ${chip.dataset.copy}`);
   }

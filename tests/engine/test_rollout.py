@@ -264,3 +264,16 @@ def test_the_tries_at_a_seed_are_drawn_anew_and_the_first_is_as_ever() -> None:
     assert [one.turns for one in tries[:5]] == [one.turns for one in once]
     alone = next(iter(rollout(RANDOM, [slots[-1]])))
     assert alone.turns == tries[-1].turns
+
+
+def test_threads_play_the_same_episodes(fragile: str) -> None:
+    slots = [EpisodeRequest(i, env_id, 20 + i) for i, env_id in enumerate([*kinds()[:6], fragile, fragile, HARD] * 3)]
+    turn_by_turn, at_once = (
+        {record.index: record for record in rollout(RANDOM, slots, num_envs=8, backend=backend)}
+        for backend in ("sync", "threads")
+    )
+    assert at_once.keys() == turn_by_turn.keys()
+    for index, record in turn_by_turn.items():
+        assert [turn.action for turn in at_once[index].turns] == [turn.action for turn in record.turns]
+        assert (at_once[index].total_reward, at_once[index].failure) == (record.total_reward, record.failure)
+    assert any(record.failure for record in at_once.values())

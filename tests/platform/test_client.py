@@ -300,6 +300,10 @@ def test_a_job_is_submitted_followed_fetched_and_replayed(logged_in: Run, tmp_pa
 def test_a_cancelled_job_that_was_followed_is_no_success(logged_in: Run) -> None:
     wanted = ("--agent", "random", "--env", "game:Sokoban-v0-hard", "--episodes", "5000")
     job = json.loads(logged_in("submit", *wanted, "--json")[1])["id"]
+    assert "from the next episode" in logged_in("jobs", "pace", job, "2", "1")[1]
+    assert "2 episodes at a time, at most 1 worker" in logged_in("logs", job)[1]
+    assert "is paused" in logged_in("jobs", "pause", job)[1]
+    assert "goes on" in logged_in("jobs", "resume", job)[1]
     assert "cancelled" in logged_in("jobs", "cancel", job)[1]
     assert logged_in("logs", "-f", job)[0] == 1
 
@@ -312,6 +316,11 @@ def test_a_cancelled_job_that_was_followed_is_no_success(logged_in: Run) -> None
         (["submit", "nowhere.json"], 2, "nowhere.json cannot be read"),
         (["submit", "--recipe", "guess-easy", "--agent", "expert"], 2, "This is a training"),
         (["jobs", "cancel"], 2, "gemweb jobs cancel JOB"),
+        (["jobs", "pace", "000000000000"], 2, "gemweb jobs pace JOB EPISODES [WORKERS]"),
+        (["jobs", "requeue", "000000000000", "x"], 2, "'x' is no whole number"),
+        (["jobs", "cancel-episode", "000000000000", "1", "maybe"], 2, "Say count"),
+        (["jobs", "skip", "000000000000", "game:Sokoban-v0"], 2, "There is no job 000000000000"),
+        (["jobs", "stop", "000000000000"], 2, "with one of cancel, pause"),
         (["jobs", "000000000000"], 2, "There is no job 000000000000"),
         (["logs", "000000000000"], 2, "There is no job 000000000000"),
         (["pull", "000000000000"], 2, "that you may see"),

@@ -100,8 +100,17 @@ def test_a_job_is_submitted_and_cancelled_through_its_dialog(logged_in: Page, sl
     page.set_default_timeout(FINISH_MS)
     what = "benchmark=&env_id=game:GuessTheNumber-v0-hard&episodes_per_env=10000&num_envs=4"
     page.goto(f"/jobs/new/?agent={slow_agent}&{what}")
-    tab_to(page, page.get_by_role("link", name="Skip the list"))  # of all environments
+    tab_to(page, page.get_by_role("button", name="Remove game:GuessTheNumber-v0-hard"))
     page.keyboard.press("Enter")
+    expect(page.get_by_text("No environment is chosen yet.")).to_be_visible()
+    tab_to(page, page.get_by_label("Search environments", exact=True))
+    page.keyboard.type("guessthenumber-v0-hard")
+    add = page.get_by_role("button", name="game:GuessTheNumber-v0-hard", exact=True)
+    expect(add).to_have_attribute("aria-pressed", "false")
+    tab_to(page, add)
+    page.keyboard.press("Enter")
+    expect(add).to_have_attribute("aria-pressed", "true")
+    expect(add).to_be_focused()
     tab_to(page, page.get_by_role("button", name="Submit evaluation"))
     page.keyboard.press("Enter")
     expect(page.locator("#state")).to_contain_text(re.compile("queued|running"), timeout=FINISH_MS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from django.http import Http404, HttpRequest
@@ -13,6 +14,7 @@ from apps.api.callers import account, player
 from apps.jobs.models import Job
 from apps.leaderboard import human_tries
 from apps.leaderboard.board import Row, ranked
+from apps.leaderboard.evidence import stand_ins_of
 from apps.leaderboard.frontier import tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.play import limits
@@ -21,6 +23,7 @@ from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.client import schemas
 from gem.errors import UsageError
+from gem.evaluation.data import DataUse
 
 router = Router(tags=["leaderboard"])
 
@@ -49,8 +52,8 @@ def get_leaderboard(
     if env_id and env_id not in benchmark.env_ids:
         raise Http404(f"{env_id} is not in the benchmark {benchmark.name}.")
     scores = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
-    tokens = tokens_per_episode(scores, env_id)
-    items = [_row(row, tokens.get(row.score.job_id)) for row in ranked(scores)]
+    tokens, stand_ins = tokens_per_episode(scores, env_id), stand_ins_of(scores)
+    items = [_row(row, tokens.get(row.score.job_id), stand_ins[row.score.job_id]) for row in ranked(scores)]
     return schemas.Leaderboard(benchmark=benchmark.name, version=benchmark.version, env_id=env_id, items=items)
 
 
@@ -73,12 +76,13 @@ def get_row(request: HttpRequest, score_id: int) -> schemas.Leaderboard:
     score = visible.filter(pk=score_id).first() if score_id < 2**63 else None
     if score is None:
         raise Http404("There is no such score.")
+    uses = stand_ins_of([score])[score.job_id]
     parts = Score.objects.filter(job=score.job).exclude(env_id="").select_related("agent", "job__owner").order_by("pk")
     return schemas.Leaderboard(
         benchmark=score.benchmark,
         version=score.benchmark_version,
         env_id="",
-        items=[_row(Row(part, 0, 0), None) for part in parts],
+        items=[_row(Row(part, 0, 0), None, [use for use in uses if use.env_id == part.env_id]) for part in parts],
     )
 
 
@@ -109,7 +113,7 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
     )
 
 
-def _row(row: Row, tokens: float | None) -> schemas.Row:
+def _row(row: Row, tokens: float | None, stand_ins: Iterable[DataUse]) -> schemas.Row:
     score = row.score
     return schemas.Row(
         id=score.pk,
@@ -128,6 +132,10 @@ def _row(row: Row, tokens: float | None) -> schemas.Row:
         success_rate=score.success_rate,
         episodes=score.n,
         errors=score.errors,
+        partial=score.errors > 0,
+        success_low=score.success_low,
+        success_high=score.success_high,
+        stand_ins=[answers.data_of(use) for use in stand_ins],
         tokens_per_episode=tokens,
         job=score.job_id,
         created=score.created,

@@ -143,7 +143,7 @@ class Episode(Moderated):
     class Outcome(models.TextChoices):
         WON = "won", "solved"
         LOST = "lost", "not solved"
-        LIMIT = "limit", "turn limit"
+        LIMIT = "limit", "turn or token limit"
         ERROR = "error", "environment error, not counted"
         RUNNING = "running", "running"
         ABANDONED = "abandoned", "abandoned"
@@ -168,6 +168,8 @@ class Episode(Moderated):
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.RUNNING)
     terminated = models.BooleanField(default=False)
     truncated = models.BooleanField(default=False)
+    cut = models.CharField(max_length=8, blank=True, default="", db_default="")
+    """What ended the episode from outside, where a replay does not end: `tokens` is its token limit."""
     success = models.BooleanField(null=True, blank=True)
     failure = models.TextField(blank=True)
     """Why it failed: the error of the environment, or why the agent gave no answer."""

@@ -106,6 +106,7 @@ def episode_data(episode: Episode, seat: int, user: Viewer, visitor: str = "") -
         "sealed": sealed,
         "engine_version": episode.engine_version,
         "python_version": episode.python_version,
+        "seat": episode.scored_seat,
         "seats": [
             {
                 "number": row.number,
@@ -118,6 +119,7 @@ def episode_data(episode: Episode, seat: int, user: Viewer, visitor: str = "") -
         "outcome": episode.outcome,
         "terminated": episode.terminated,
         "truncated": episode.truncated,
+        **({"cut": episode.cut} if episode.cut else {}),
         "success": episode.success,
         "failure": episode.failure,
         "failed_by": episode.failed_by,

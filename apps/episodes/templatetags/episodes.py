@@ -132,6 +132,8 @@ def shown_parent(context: Mapping[str, Any], episode: Episode) -> Episode | None
 def outcome(episode: Episode) -> dict[str, str]:
     """The outcome of an episode with icon and label: `{% outcome episode %}`."""
     tone, glyph, words = STATES[Episode.Outcome(episode.outcome)]
+    if episode.cut:
+        words = "Token limit"
     if episode.failed_by == Episode.FailedBy.AGENT:
         words = "No answer from the agent, not counted"
     if episode.seat_count > 1 and episode.status == Episode.Status.ENDED:
@@ -152,6 +154,8 @@ def _result(episode: Episode) -> tuple[str, str, str]:
         winner_names = [f"the {seat.ordinal} seat" if is_ambiguous else seat.agent.name for seat in winners]
         sentence = f"{' and '.join(winner_names)} {verb}"
         return "win", "check", sentence[0].upper() + sentence[1:] if is_ambiguous else sentence
+    if episode.cut:
+        return "warn", "limit", "Token limit"
     return ("warn", "limit", "Turn limit") if episode.truncated else ("muted", "stop", f"Nobody {verb}")
 
 

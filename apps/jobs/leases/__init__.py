@@ -1,9 +1,11 @@
 """The operations of workers on jobs: claim shards, keep them, record their episodes, and give them back."""
 
 from apps.jobs.leases.claims import (
+    CANCELLED,
     Claim,
     WorkerSeconds,
     claim,
+    end_if_done,
     give_way,
     heartbeat,
     holds,
@@ -14,19 +16,24 @@ from apps.jobs.leases.claims import (
     stop_over_budget,
 )
 from apps.jobs.leases.setbacks import MAX_REASON_CHARS, MAX_SETBACKS, fail_attempt, fail_job, fail_shard, postpone, rest
+from apps.jobs.leases.wishes import Wishes, leave_open, wishes
 
 __all__ = [
+    "CANCELLED",
     "MAX_REASON_CHARS",
     "MAX_SETBACKS",
     "Claim",
+    "Wishes",
     "WorkerSeconds",
     "claim",
+    "end_if_done",
     "fail_attempt",
     "fail_job",
     "fail_shard",
     "give_way",
     "heartbeat",
     "holds",
+    "leave_open",
     "note_progress",
     "owned",
     "postpone",
@@ -34,4 +41,5 @@ __all__ = [
     "release",
     "rest",
     "stop_over_budget",
+    "wishes",
 ]

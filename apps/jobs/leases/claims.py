@@ -16,8 +16,8 @@ from time import monotonic
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, Sum
-from django.db.models.functions import Greatest, Now
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 
 from apps.accounts import quotas
@@ -29,14 +29,20 @@ from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs import admission
-from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
-from apps.jobs.models import Job, JobEvent, Shard
+from apps.jobs.books.store import JobStore
+from apps.jobs.changes import change, end, lock_shards, wake
+from apps.jobs.leases import error_share, faults
+from apps.jobs.models import Job, JobBooks, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
+from gem.agents.endpoint.ledger import Limits
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 
 logger = logging.getLogger(__name__)
+
+CANCELLED = "A person cancelled it."
+"""The failure of an episode that a person cancelled while it was played."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,10 @@ class Claim:
     attempt: int
     request: Mapping[str, Any]
     """`Job.spec`."""
+    num_envs: int
+    """Episodes to play at a time, when the shard was claimed."""
+    orders: Mapping[int, str]
+    """`Shard.orders` by slot, when the shard was claimed."""
     begins_after: int
     """Of a training that is a fork: the update of the checkpoint that it continues from; otherwise 0."""
 
@@ -69,6 +79,11 @@ class Claim:
     def spec(self) -> EvaluationSpec:
         """The request of an evaluation."""
         return EvaluationSpec.model_validate(self.request)
+
+    def books(self) -> JobStore:
+        """The books of the job, for requests that are sent while the lease holds."""
+        limits = Limits(self.spec.token_budget, self.spec.exact_money_budget)
+        return JobStore(self.job_id, self.shard_id, self.token, limits)
 
     def slots(self) -> list[EpisodeRequest]:
         """The slots of this shard that no earlier attempt recorded."""
@@ -83,7 +98,7 @@ class Claim:
     def _slot(self, part: EvaluationPart, index: int) -> EpisodeRequest:
         seed, seat = part.seed_and_seat(index)
         repeat = self.spec.repeat_of(self.first_slot)
-        return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.wrappers, seat, repeat)
+        return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.all_wrappers, seat, repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +128,14 @@ def _claim_from(candidate: admission.Candidate, kind: Job.Kind) -> Claim | None:
     """Claim a shard of this job; None if no shard is free, or if the job may not start yet."""
     if candidate.starts and candidate.owner_id is not None and not _may_start(candidate.owner_id, kind):
         return None
-    queued = Shard.objects.filter(job=candidate.job_id, state=Shard.State.QUEUED).filter(_RESTED).order_by("number")
+    waits = Q(job=candidate.job_id, job__state__in=[Job.State.QUEUED, Job.State.RUNNING], state=Shard.State.QUEUED)
+    queued = Shard.objects.filter(waits).filter(_RESTED).order_by("number")
     token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
     if not claimed:
+        return None
+    if _is_one_too_many(candidate.job_id):
+        transaction.set_rollback(True)
         return None
     admission.note(kind.value, candidate.owner_id)
     return _start_shard(Shard.objects.get(pk=claimed[0]), token)
@@ -130,9 +149,20 @@ def _may_start(owner_id: int, kind: Job.Kind) -> bool:
     return limit is None or running < limit
 
 
+def _is_one_too_many(job_id: str) -> bool:
+    """Whether the shard that was just claimed exceeds the workers that the job may have.
+
+    A lock makes concurrent workers wait.
+    """
+    most = Job.objects.select_for_update(no_key=True).values_list("max_workers", flat=True).get(pk=job_id)
+    return most is not None and Shard.objects.filter(job=job_id, state=Shard.State.RUNNING).count() > most
+
+
 def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
     """Mark the job of a shard that was just claimed as running, and return the claim for the worker."""
-    Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(state=Job.State.RUNNING, started=Now())
+    Job.objects.filter(pk=shard.job_id, state=Job.State.QUEUED).update(
+        state=Job.State.RUNNING, started=Coalesce(F("started"), Now())
+    )
     Job.objects.filter(pk=shard.job_id).update(served=Now())
     job = Job.objects.select_related("agent").get(pk=shard.job_id)
     change(
@@ -164,8 +194,15 @@ def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
         count=shard.count,
         attempt=shard.attempt,
         request=job.spec,
+        num_envs=job.episodes_at_a_time,
+        orders=by_slot(shard.orders),
         begins_after=job.parent_update,
     )
+
+
+def by_slot(orders: Mapping[str, str]) -> dict[int, str]:
+    """`Shard.orders` with numbers as keys, which JSON does not have."""
+    return {int(slot): order for slot, order in orders.items()}
 
 
 def _describe_claim(job: Job, shard: Shard) -> str:
@@ -187,9 +224,15 @@ def holds(claim: Claim) -> bool:
 
 @transaction.atomic
 def record_episodes(
-    claim: Claim, records: Sequence[EpisodeRecord], worker_seconds: WorkerSeconds | None = None
+    claim: Claim,
+    records: Sequence[EpisodeRecord],
+    worker_seconds: WorkerSeconds | None = None,
+    notes: Sequence[str] = (),
 ) -> bool:
     """Store finished episodes. Returns whether the job ended with them.
+
+    Args:
+        notes: sentences about them for the log of the job.
 
     Raises:
         LeaseLost: if another worker owns the shard, or its job has ended. Nothing is written then.
@@ -211,10 +254,12 @@ def record_episodes(
         seconds_agent=F("seconds_agent") + worker_seconds.agent,
         seconds_storing=F("seconds_storing") + storing,
     )
+    for note in notes:
+        change(shard.job_id, JobEvent.Kind.EPISODES, storable(shortened(note, 400)), tone=JobEvent.Tone.WARN)
     _log_recorded(shard, records)
     if shard.state != Shard.State.DONE:
         return False
-    return _end_if_done(claim.job_id)
+    return end_if_done(claim.job_id, "all episodes are done")
 
 
 def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
@@ -224,6 +269,10 @@ def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float)
     shard.done += len(records)
     shard.errors += len(records) - len(counted)
     shard.unanswered += sum(record.failed_by == "agent" for record in records)
+    shard.cancelled += sum(record.failure == CANCELLED for record in records)
+    if shard.orders:
+        recorded_slots = {str(record.index) for record in records}
+        shard.orders = {slot: order for slot, order in shard.orders.items() if slot not in recorded_slots}
     shard.tokens_in += sum(record.tokens[0] for record in records)
     shard.tokens_out += sum(record.tokens[1] for record in records)
     shard.won += sum(bool(record.success) for record in counted)
@@ -231,6 +280,7 @@ def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float)
     shard.turns += sum(record.turn_count for record in counted)
     shard.return_sum += sum(returns)
     shard.return_squares += sum(value * value for value in returns)
+    faults.add_to(shard, records)
     shard.seconds += seconds
     note_progress(shard)
     if shard.done >= shard.count:
@@ -252,7 +302,8 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
         first = failures[0]
         failure = storable(shortened(first.failure, 300))
         cause = "no answer from the agent" if first.failed_by == "agent" else "environment error"
-        text = f"{shard.env_id} seed {first.identity.seed}: {cause}, not counted: {failure}"
+        cause = "dropped" if first.failure == CANCELLED else f"{cause}, not counted"
+        text = f"{shard.env_id} seed {first.identity.seed}: {cause}: {failure}"
         if len(failures) > 1:
             text += f" (and {len(failures) - 1} more)"
     elif shard.state == Shard.State.DONE:
@@ -264,11 +315,22 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     change(shard.job_id, JobEvent.Kind.EPISODES, text, tone=tone, slots=slots)
 
 
-def _end_if_done(job_id: str) -> bool:
-    """End the job if all its shards are done. The caller has locked the job's row, so exactly one worker ends it."""
-    if Shard.objects.filter(job=job_id).exclude(state=Shard.State.DONE).exists():
+def end_if_done(job_id: str, text: str) -> bool:
+    """End the job if all its shards are over or skipped. Returns whether it has ended with all its episodes.
+
+    The caller has locked the job's row or all shards, so exactly one worker ends it.
+    """
+    shards = Shard.objects.filter(job=job_id, skipped=False).order_by()
+    states = set(shards.values_list("state", flat=True).distinct())
+    if states - {Shard.State.DONE} == {Shard.State.STOPPED}:
+        reason = JobBooks.objects.values_list("refusal", flat=True).get(pk=job_id)
+        end(job_id, Job.State.STOPPED, reason, f"stopped by its budget. {reason}", JobEvent.Tone.WARN)
         return False
-    return end(job_id, Job.State.DONE, "", "all episodes are done")
+    if states - {Shard.State.DONE}:
+        return False
+    if problem := error_share.verdict(job_id):
+        return end(job_id, Job.State.FAILED, problem, problem, JobEvent.Tone.LOSS)
+    return end(job_id, Job.State.DONE, "", text)
 
 
 @transaction.atomic
@@ -289,26 +351,18 @@ def give_way(claim: Claim) -> None:
     admission.note(job.kind, job.owner_id)
 
 
-def stop_over_budget(claim: Claim) -> bool:
-    """End the job if it has used up its token budget. Returns whether it has. Finished episodes are kept.
+@transaction.atomic
+def stop_over_budget(claim: Claim, reason: str) -> None:
+    """Give the shard up, because the budget of its job is used up. Finished episodes are kept.
 
-    Call it outside of any transaction, because it locks all shards of the job.
+    Nobody begins another shard of the job. It ends when no worker plays for it any more, so that the answers that are
+    under way are still booked as they arrive. Does nothing if the lease is lost.
     """
-    budget = claim.spec.token_budget
-    if budget is None or _tokens(claim.job_id) < budget:
-        return False
-    reason = f"The budget of {budget:,} tokens is used up. Finished episodes are kept."
-    text = f"stopped by its token budget of {budget:,} tokens"
-    with transaction.atomic():
-        lock_shards(claim.job_id)
-        if end(claim.job_id, Job.State.CANCELLED, reason, text, JobEvent.Tone.WARN):
-            drop_open_shards(claim.job_id)
-    return True
-
-
-def _tokens(job_id: str) -> int:
-    sums = Shard.objects.filter(job=job_id).aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")))
-    return int(sums["tokens"] or 0)
+    lock_shards(claim.job_id)
+    if not owned(claim).release(state=Shard.State.STOPPED, reason=reason):
+        return
+    Shard.objects.filter(job=claim.job_id, state=Shard.State.QUEUED).release(state=Shard.State.STOPPED)
+    end_if_done(claim.job_id, "")
 
 
 def owned(claim: Claim) -> LeasedQuerySet[Shard]:

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from apps.holders import has_died
+from apps.jobs.books.lost import book_lost, jobs_with_lost_requests
 from apps.jobs.changes import MAX_WAKE_UPS, lock_shards, wake
 from apps.jobs.leases.setbacks import fail_attempt, rest
 from apps.jobs.models import Job, Shard
@@ -34,6 +35,8 @@ def reap() -> int:
             logger.warning("job %s: its lost shards cannot be taken back yet: %s", job_id, locked)
         except Exception:  # whatever is wrong with one job must not keep the others from their recovery
             logger.exception("job %s: its lost shards cannot be taken back", job_id)
+    for job_id in jobs_with_lost_requests():
+        book_lost(job_id)
     send_again()
     return count
 
@@ -56,6 +59,7 @@ def _take_back(shard_id: int, job_id: str) -> bool:
             rest(shard, "The database was restarted.")
         else:
             fail_attempt(shard, "its worker stopped responding")
+        book_lost(job_id)
         return True
 
 

@@ -6,12 +6,14 @@ from apps.jobs.results.grid import (
     EnvironmentResults,
     EpisodeCell,
     Segment,
+    UnderWay,
     fill,
     lines,
+    under_way,
 )
 from apps.jobs.results.pass_rates import passes
 from apps.jobs.results.returns import Bar, Histogram, histogram
-from apps.jobs.results.tallies import Tally
+from apps.jobs.results.tallies import Tally, skipped, skipped_tallies
 
 __all__ = [
     "OUTCOME",
@@ -22,8 +24,12 @@ __all__ = [
     "Histogram",
     "Segment",
     "Tally",
+    "UnderWay",
     "fill",
     "histogram",
     "lines",
     "passes",
+    "skipped",
+    "skipped_tallies",
+    "under_way",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
 import redis
@@ -28,3 +28,23 @@ def shared(job: Job, name: str, compute: Callable[[], Result]) -> Result:
     except redis.RedisError as error:
         logger.warning("%s of %s is not shared with other requests: %s", name, job, error)
         return compute()
+
+
+def shared_by_many(
+    jobs: Sequence[Job], name: str, compute: Callable[[Sequence[Job]], Mapping[str, Result]]
+) -> dict[str, Result]:
+    """What `compute` returns for several jobs, by id; it is called once, for those of which nothing is known."""
+    keys = {job.pk: f"job-{name}:{job.pk}:{job.seq if job.over else ''}" for job in jobs}
+    try:
+        known = cache.get_many(keys.values())
+        found = {job_id: cast("Result", known[key]) for job_id, key in keys.items() if key in known}
+        unknown = [job for job in jobs if job.pk not in found]
+        computed = compute(unknown) if unknown else {}
+        for seconds, is_over in ((RUNNING_SECONDS, False), (OVER_SECONDS, True)):
+            fresh = {keys[job.pk]: computed[job.pk] for job in unknown if job.over is is_over}
+            if fresh:
+                cache.set_many(fresh, seconds)
+    except redis.RedisError as error:
+        logger.warning("%s of %s jobs are not shared with other requests: %s", name, len(jobs), error)
+        return dict(compute(jobs))
+    return {**found, **computed}

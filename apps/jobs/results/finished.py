@@ -29,7 +29,7 @@ def finished(job: Job, *, hidden: bool = False) -> QuerySet[Episode]:
     Args:
         hidden: whether to include those that administrators have hidden, for the job's owner and for staff.
     """
-    episodes = Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
+    episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False, seats__number=F("scored_seat"))
     if not hidden:
         episodes = episodes.filter(hidden_reason="")
     return episodes.annotate(ending=OUTCOME, reached=F("seats__total_reward")).order_by("slot")
@@ -42,13 +42,14 @@ def latest(job: Job, count: int) -> list[Episode]:
         slots.extend(reversed(recorded))
         if len(slots) >= count:
             break
+    slots = list(dict.fromkeys(slots))
     by_slot = {episode.slot: episode for episode in finished(job).filter(slot__in=slots[:count])}
     return [by_slot[slot] for slot in slots[:count] if slot in by_slot]
 
 
 def slots_of(job: Job, env_id: str = "", ending: str = "") -> QuerySet[Episode, int | None]:
     """The slots of the job's finished episodes, of one environment and with one outcome if these are given."""
-    episodes = Episode.objects.filter(batch=job.batch_id).order_by("slot")
+    episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False).order_by("slot")
     if env_id:
         shards = [shard for shard in job.shards.all() if shard.env_id == env_id]
         first = min((shard.first_slot for shard in shards), default=0)
@@ -57,6 +58,17 @@ def slots_of(job: Job, env_id: str = "", ending: str = "") -> QuerySet[Episode, 
     if ending:
         episodes = episodes.filter(ENDINGS[ending])
     return episodes.values_list("slot", flat=True)
+
+
+def replaced(job: Job, *, hidden: bool = False) -> QuerySet[Episode]:
+    """The episodes that were not counted and were played again, the newest first, annotated as those of `finished`.
+
+    They have no slot any more.
+    """
+    episodes = Episode.objects.filter(batch=job.batch_id, slot=None, seats__number=F("scored_seat"))
+    if not hidden:
+        episodes = episodes.filter(hidden_reason="")
+    return episodes.annotate(ending=OUTCOME, reached=F("seats__total_reward")).order_by("-ended", "pk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +115,12 @@ def page_of(
         return _page(job, last[:size][::-1], is_first=len(last) <= size, is_last=True, hidden=hidden)
     is_first = not start and after is None
     return _page(job, slots[:size], is_first=is_first, is_last=len(slots) <= size, hidden=hidden)
+
+
+def page_of_replaced(job: Job, size: int, *, env_id: str = "", hidden: bool = False) -> Page:
+    """The newest of the episodes that a retry replaced; the API exports all episodes."""
+    rows = replaced(job, hidden=hidden)
+    return Page(list((rows.filter(env_id=env_id) if env_id else rows)[:size]), before=None, after=None)
 
 
 def _page(job: Job, slots: Sequence[int | None], *, is_first: bool, is_last: bool, hidden: bool) -> Page:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Case, Count, F, Q, Value, When
 
 from apps.episodes.models import ORDINALS, Episode
 from apps.jobs.models import Job, Shard
 from apps.jobs.results.cached import shared
+from apps.jobs.results.clusters import JobScores, Scores
 from apps.jobs.results.tallies import Tally
 from gem.evaluation.spec import EvaluationPart
 
@@ -44,7 +45,7 @@ class EpisodeCell:
 WORDS = {
     "won": "solved",
     "lost": "not solved",
-    "limit": "turn limit",
+    "limit": "turn or token limit",
     "error": "not counted",
     "running": "running",
     "queued": "queued",
@@ -84,6 +85,13 @@ class EnvironmentResults:
     """How often each seed is played. All seeds are played once before the next repeat."""
     cells: list[EpisodeCell] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
+    scores: Scores = field(default_factory=Scores)
+    """Its statistics, with intervals over seeds."""
+
+    @property
+    def missing(self) -> int:
+        """Its episodes that are missing from the results."""
+        return self.tally.missing
 
     @property
     def key(self) -> int:
@@ -114,13 +122,18 @@ class EnvironmentResults:
 
 
 def lines(
-    shards: Sequence[Shard], pages: Mapping[str, int] | None = None, repeats: int = 1
+    shards: Sequence[Shard],
+    pages: Mapping[str, int] | None = None,
+    repeats: int = 1,
+    scores: JobScores | None = None,
 ) -> list[EnvironmentResults]:
     """The results of a job by environment, in its order and without cells.
 
     Args:
         pages: the page of the grid by environment; the first where there is none.
+        scores: the statistics of the job, if they are needed.
     """
+    scores = scores or JobScores()
     by_env: dict[str, list[Shard]] = {}
     for shard in shards:
         by_env.setdefault(shard.env_id, []).append(shard)
@@ -131,7 +144,7 @@ def lines(
             env_id, env_shards[0].first_slot, env_shards[0].first_seed, Tally.of(env_shards), size
         )
         page = min(max(1, (pages or {}).get(env_id, 1)), line.pages)
-        results.append(EnvironmentResults(env_id, line.first_slot, line.first_seed, line.tally, size, page, repeats))
+        results.append(replace(line, page=page, repeats=repeats, scores=scores.of(env_id)))
     return results
 
 
@@ -147,7 +160,7 @@ def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults],
     for line in lines:
         window = line.window
         ended = {slot: ended_cells[slot] for slot in window if slot in ended_cells}
-        running = set() if job.over else _running(shards, ended, window, int(job.spec.get("num_envs", 1)))
+        running = set() if job.over else _running(shards, ended, window, job.episodes_at_a_time)
         for slot in window:
             if only is None or slot in only or slot in running:
                 line.cells.append(ended.get(slot) or _open_cell(line, slot, is_running=slot in running))
@@ -190,6 +203,34 @@ def _running(shards: Iterable[Shard], ended: Mapping[int, EpisodeCell], window: 
         if open_slots and shard.first_slot + shard.done + num_envs > window.start:
             running.update(open_slots[:num_envs])
     return running
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """An episode that is being played, and what was ordered about it: see `apps.jobs.controls.orders`."""
+
+    env_id: str
+    slot: int
+    seed: int
+    order: str
+
+
+def under_way(job: Job) -> list[UnderWay]:
+    """The episodes that workers play now: in each running shard, the first ones that are not recorded."""
+    found = []
+    for shard in job.shards.all():
+        if job.over or shard.state != Shard.State.RUNNING:
+            continue
+        recorded = set(
+            Episode.objects.filter(batch=job.batch_id, slot__range=(shard.first_slot, shard.slots[-1])).values_list(
+                "slot", flat=True
+            )
+        )
+        open_slots = [slot for slot in shard.slots if slot not in recorded][: job.episodes_at_a_time]
+        found += [
+            UnderWay(shard.env_id, slot, shard.place(slot)[0], shard.orders.get(str(slot), "")) for slot in open_slots
+        ]
+    return found
 
 
 def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:

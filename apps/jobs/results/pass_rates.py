@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
-from gem.evaluation.scores import Interval, Outcome
+from gem.evaluation.intervals import Estimate
+from gem.evaluation.scores import Outcome
 from gem.evaluation.scores import passes as pass_at_each
 
 
-def passes(job: Job) -> dict[str, dict[int, Interval]]:
+def passes(job: Job) -> dict[str, dict[int, Estimate]]:
     """pass@k by environment and k, over the seeds that were tried several times."""
     rows = (
         Episode.objects.filter(batch=job.batch_id)

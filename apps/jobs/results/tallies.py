@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from apps.jobs.models import Shard
-from gem.evaluation.scores import Z95, Interval, wilson
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +19,16 @@ class Tally:
     limited: int = 0
     errors: int = 0
     unanswered: int = 0
+    cancelled: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     turns: int = 0
     returns: float = 0.0
     squares: float = 0.0
+    actions: int = 0
+    """The agent's actions that were looked at: none in jobs from before unreadable and forbidden ones were counted."""
+    unreadable: int = 0
+    forbidden: int = 0
 
     @classmethod
     def of(cls, shards: Iterable[Shard]) -> Tally:
@@ -37,17 +41,41 @@ class Tally:
             limited=sum(shard.limited for shard in rows),
             errors=sum(shard.errors for shard in rows),
             unanswered=sum(shard.unanswered for shard in rows),
+            cancelled=sum(shard.cancelled for shard in rows),
             tokens_in=sum(shard.tokens_in for shard in rows),
             tokens_out=sum(shard.tokens_out for shard in rows),
             turns=sum(shard.turns for shard in rows),
             returns=math.fsum(shard.return_sum for shard in rows),
             squares=math.fsum(shard.return_squares for shard in rows),
+            actions=sum(shard.actions or 0 for shard in rows),
+            unreadable=sum(shard.unreadable or 0 for shard in rows),
+            forbidden=sum(shard.forbidden or 0 for shard in rows),
         )
 
     @property
     def n(self) -> int:
         """Episodes that count."""
         return self.done - self.errors
+
+    @property
+    def missing(self) -> int:
+        """Planned episodes that do not count: not played yet or any more, or without a result."""
+        return self.total - self.n
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether episodes are missing from the results."""
+        return self.missing > 0
+
+    @property
+    def unreadable_share(self) -> float | None:
+        """The share of the agent's actions that the environment could not understand; None if nobody counted."""
+        return self.unreadable / self.actions if self.actions else None
+
+    @property
+    def forbidden_share(self) -> float | None:
+        """The share of the agent's actions that the rules do not allow; None if nobody counted."""
+        return self.forbidden / self.actions if self.actions else None
 
     @property
     def lost(self) -> int:
@@ -67,7 +95,7 @@ class Tally:
     @property
     def broken(self) -> int:
         """Episodes with an environment error."""
-        return self.errors - self.unanswered
+        return self.errors - self.unanswered - self.cancelled
 
     @property
     def mean(self) -> float | None:
@@ -75,30 +103,16 @@ class Tally:
         return self.returns / self.n if self.n else None
 
     @property
-    def half_width(self) -> float | None:
-        """Half of the mean return's 95 % interval (normal approximation); None below two episodes."""
-        if self.n < 2:
-            return None
-        mean = self.returns / self.n
-        variance = max(0.0, self.squares / self.n - mean * mean) * self.n / (self.n - 1)
-        return Z95 * math.sqrt(variance / self.n)
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the mean return's interval."""
-        return None if self.mean is None or self.half_width is None else self.mean - self.half_width
-
-    @property
-    def high(self) -> float | None:
-        """The upper end of the mean return's interval."""
-        return None if self.mean is None or self.half_width is None else self.mean + self.half_width
-
-    @property
-    def solved(self) -> Interval | None:
-        """The share of episodes that were solved."""
-        return wilson(self.won, self.n) if self.n else None
-
-    @property
     def mean_turns(self) -> float | None:
         """Turns per episode."""
         return self.turns / self.n if self.n else None
+
+
+def skipped(shards: Iterable[Shard]) -> list[str]:
+    """The environments of which a person skipped what was left."""
+    return list(dict.fromkeys(shard.env_id for shard in shards if shard.skipped))
+
+
+def skipped_tallies(shards: Sequence[Shard]) -> list[tuple[str, Tally]]:
+    """The sums of each environment of which a person skipped what was left."""
+    return [(env_id, Tally.of(s for s in shards if s.env_id == env_id)) for env_id in skipped(shards)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from urllib.parse import quote
 
 from django import template
@@ -10,6 +11,7 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from apps.jobs.estimates import Range
 from apps.jobs.results import EnvironmentResults, EpisodeCell, Segment
 
 register = template.Library()
@@ -35,6 +37,22 @@ def _cell(cell: EpisodeCell, *, swap: bool) -> str:
         f' aria-label="{cell.words}"{oob}>'
         f'<svg class="icon" aria-hidden="true"><use href="{_icon(cell.state)}"/></svg></a>'
     )
+
+
+@register.filter
+def amounts(found: Range, places: int = 0) -> str:
+    """A number that is not known exactly: `about 9,100`, or `8,300 to 198,000`. Large ones are rounded."""
+    if found.is_narrow:
+        return f"about {_rounded(found.expected, places)}"
+    return f"{_rounded(found.low, places)} to {_rounded(found.high, places)}"
+
+
+def _rounded(value: float, places: int) -> str:
+    """The number with three digits, and the others as zeros: as many as anything is known of."""
+    if value < 10**-places / 2:
+        return "0"
+    digits = max(2 - math.floor(math.log10(value)), -12)
+    return f"{round(value, digits):,.{max(0, min(digits, places))}f}"
 
 
 @register.simple_tag(name="segments")

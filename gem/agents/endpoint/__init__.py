@@ -4,7 +4,8 @@
     agent = EndpointAgent(spec)                     # rollout(agent, requests, num_envs=32)
 
 Begin reading in `agent`. `spec` has the settings, `chat` writes the messages, `client` sends them, `completion` reads
-the response, and `functions` translates between actions and native tool calls.
+the response, and `functions` translates between actions and native tool calls. `ledger` reserves and books what
+requests use, in the `amounts` that they can use at most and that the server counted.
 
 `Decision.extra` has these facts about a turn:
 
@@ -12,6 +13,7 @@ the response, and `functions` translates between actions and native tool calls.
 |---|---|
 | `tokens_in`, `tokens_out` | tokens of all requests of the turn, as the server counted them |
 | `tokens_reasoning` | those of `tokens_out` that were reasoning, if the server reports them |
+| `tokens_estimated` | tokens booked for requests without a count of the server, beside the others; if there are any |
 | `seconds` | time from the first request to the end of the response, pauses between tries included |
 | `first_seconds` | time to the first token of the response that counted |
 | `requests` | the number of requests, if it was not one |

@@ -16,6 +16,7 @@ from gem.agents.endpoint import chat
 from gem.agents.endpoint.client import EndpointClient, EndpointConnections, EndpointError
 from gem.agents.endpoint.completion import Completion, Usage, clean
 from gem.agents.endpoint.functions import action_of
+from gem.agents.endpoint.ledger import Account, Ledger
 from gem.agents.endpoint.spec import EndpointSpec
 from gem.errors import AgentFailure, AgentStopped
 from gem.net.http import AddressGuard, GuardedClient, UnrestrictedGuard
@@ -40,6 +41,8 @@ class EndpointAgent:
         guard: the addresses that it may connect to; by default all.
         connections: connections and limits that it shares with other agents of the same event loop.
         name: the name in messages; by default that of the model.
+        ledger: see the attribute.
+        side: the side of its accounts there: `agent` or `opponent`.
     """
 
     def __init__(
@@ -50,11 +53,16 @@ class EndpointAgent:
         guard: AddressGuard | None = None,
         connections: EndpointConnections | None = None,
         name: str = "",
+        ledger: Ledger | None = None,
+        side: str = "agent",
     ) -> None:
         self.name = name or spec.model
         self.spec = spec
         self._key = SecretStr(key) if isinstance(key, str) else key
         self._guard = guard or UnrestrictedGuard()
+        self.ledger = ledger
+        """Where its requests are reserved and booked; None if they are not."""
+        self._side = side
         self._shared_connections = connections
         self._own_connections: EndpointConnections | None = None
         self._consecutive_failures = 0
@@ -75,10 +83,12 @@ class EndpointAgent:
         Raises:
             AgentFailure: if there is no response after the tries and the time that the settings allow.
             AgentStopped: if the settings say to stop then, or after ten consecutive turns without a response.
+            BudgetUsedUp, EpisodeLimitReached: if its ledger has no room for the request.
         """
         started = monotonic()
         body = chat.request_body(self.spec, request)
-        client = EndpointClient(self.spec, self._key, self._connections())
+        account = Account(request.episode, self._side)
+        client = EndpointClient(self.spec, self._key, self._connections(), self.ledger, account)
         usage, request_count = Usage(), 1
         while True:
             try:
@@ -88,11 +98,14 @@ class EndpointAgent:
                 usage = usage.plus(error.usage)
                 pause = self._pause(error, request_count, monotonic() - started)
                 if pause is None:
-                    return self._handle_failure(error, request, usage, request_count, monotonic() - started)
+                    seconds = monotonic() - started
+                    report = _report(usage, seconds, request_count, client.estimated_tokens)
+                    return self._handle_failure(error, request, report, request_count, seconds)
                 await asyncio.sleep(pause)
                 request_count += 1
         self._consecutive_failures = 0
-        report = _report(usage.plus(completion.usage), monotonic() - started, request_count)
+        usage = usage.plus(completion.usage)
+        report = _report(usage, monotonic() - started, request_count, client.estimated_tokens)
         report |= {"first_seconds": round(client.first_seconds, 3), "model": completion.model}
         return _decision(completion, report)
 
@@ -119,7 +132,7 @@ class EndpointAgent:
         return pause if elapsed + pause < self.spec.patience else None
 
     def _handle_failure(
-        self, error: EndpointError, request: Request, usage: Usage, request_count: int, seconds: float
+        self, error: EndpointError, request: Request, report: dict[str, Any], request_count: int, seconds: float
     ) -> Decision:
         """Forfeit the turn or raise, as the settings say, after the last try has failed."""
         self._consecutive_failures += 1
@@ -131,11 +144,13 @@ class EndpointAgent:
             raise AgentStopped(sentence) from error
         if self.spec.on_failure == "retry":
             raise AgentFailure(sentence) from error
-        return Decision("", extra=_report(usage, seconds, request_count) | {"error": sentence})
+        return Decision("", extra=report | {"error": sentence})
 
 
-def _report(usage: Usage, seconds: float, request_count: int) -> dict[str, Any]:
+def _report(usage: Usage, seconds: float, request_count: int, estimated_tokens: int) -> dict[str, Any]:
     report: dict[str, Any] = {name: value for name, value in usage._asdict().items() if value}
+    if estimated_tokens:
+        report["tokens_estimated"] = estimated_tokens
     report["seconds"] = round(seconds, 3)
     if request_count > 1:
         report["requests"] = request_count

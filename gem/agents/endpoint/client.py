@@ -10,14 +10,17 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
+import httpcore
 from pydantic import SecretStr
 
+from gem.agents.endpoint.amounts import bound_of
 from gem.agents.endpoint.completion import Completion, Usage, clean
+from gem.agents.endpoint.ledger import Account, Ledger, Reservation
 from gem.agents.endpoint.spec import EndpointSpec
 from gem.errors import GemError
-from gem.net.http import AddressBlocked, GuardedClient, HttpError, HttpResponse, origin
+from gem.net.http import AddressBlocked, ConnectionFailed, GuardedClient, HttpError, HttpResponse, origin
 
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 """The maximum size of a response; some 60,000 tokens fit if each has an event of its own."""
@@ -27,12 +30,23 @@ MAX_LINE_CHARS = 1024 * 1024
 """The maximum length of a line of an event stream."""
 RETRYABLE_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """Statuses after which the same request may succeed."""
+UNCERTAIN_STATUSES = frozenset({408, 409, 499})
+"""Statuses below 500 after which the server may have answered somebody who no longer waited."""
+OVERLOADED_STATUSES = frozenset({503, 529})
+"""Statuses from 500 on with which a server refuses a request before it begins with it."""
 NOT_JSON = (ValueError, RecursionError)
 """The exceptions that `json.loads` raises."""
 _TOO_LONG = re.compile(r"context.?(length|window)|too long|too many tokens", re.IGNORECASE)
 """How servers say that a request is longer than the context of the model."""
+DRAIN_SECONDS = 0.1
+"""How long the end of a stream is awaited after its last event."""
 DONE = "[DONE]"
 """The data of the event that ends a stream."""
+
+
+Fate = Literal["unsent", "refused", "lost"]
+"""What became of a request without a usable response: it was not sent, the server refused it before it used any
+tokens, or the server may have used tokens that it did not report."""
 
 
 class EndpointError(GemError):
@@ -49,6 +63,7 @@ class EndpointError(GemError):
         self.usage = usage or Usage()
         self.status = 0
         """The HTTP status; 0 if there was no response."""
+        self.fate: Fate = "lost"
 
 
 class EndpointConnections:
@@ -66,10 +81,21 @@ class EndpointConnections:
 class EndpointClient:
     """Sends the requests of one agent, with its key, to its server."""
 
-    def __init__(self, spec: EndpointSpec, key: SecretStr | None, connections: EndpointConnections) -> None:
+    def __init__(
+        self,
+        spec: EndpointSpec,
+        key: SecretStr | None,
+        connections: EndpointConnections,
+        ledger: Ledger | None = None,
+        account: Account | None = None,
+    ) -> None:
         self._spec = spec
         self._key = key
         self._connections = connections
+        self._ledger = ledger
+        self._account = account or Account(-1)
+        self.estimated_tokens = 0
+        """The tokens that were booked without a count of the server."""
         self.status = 0
         """The HTTP status of the last response."""
         self.first_seconds = 0.0
@@ -78,18 +104,48 @@ class EndpointClient:
     async def complete(self, body: Mapping[str, Any]) -> Completion:
         """Request a chat completion, once fewer than `EndpointSpec.concurrency` other requests are running.
 
+        With a ledger, the most that the request can use is reserved before it is sent, and booked when it is over.
+
         Raises:
             EndpointError: if there is no usable response.
+            BudgetUsedUp, EpisodeLimitReached: see `Ledger.reserve`.
         """
         spec = self._spec
         async with self._connections.semaphore(spec.url, self._key, spec.concurrency):
-            started = monotonic()
-            completion = Completion()
+            if self._ledger is None:
+                return await self._request(body)
+            reservation = await self._ledger.reserve(self._account, bound_of(body), spec.prices)
             try:
-                return await self._send(body, completion, lambda: self._note_first_token(started))
-            except HttpError as error:
-                is_retryable = not isinstance(error, AddressBlocked)
-                raise self._error(str(error), is_retryable=is_retryable, usage=completion.usage) from error
+                completion = await self._request(body)
+            except BaseException as error:
+                self._close(reservation, error.fate if isinstance(error, EndpointError) else "lost")
+                raise
+            if completion.is_counted:
+                reservation.settle(completion.usage)
+            else:
+                self._close(reservation, "lost")
+            return completion
+
+    def _close(self, reservation: Reservation, fate: Fate) -> None:
+        """Book a request whose tokens the server did not report."""
+        if fate == "unsent":
+            reservation.release()
+        elif fate == "refused":
+            reservation.settle(Usage())
+        else:
+            reservation.lose()
+            self.estimated_tokens += reservation.bound.tokens
+
+    async def _request(self, body: Mapping[str, Any]) -> Completion:
+        started = monotonic()
+        completion = Completion()
+        try:
+            return await self._send(body, completion, lambda: self._note_first_token(started))
+        except HttpError as error:
+            is_retryable = not isinstance(error, AddressBlocked)
+            failure = self._error(str(error), is_retryable=is_retryable, usage=completion.usage)
+            failure.fate = "unsent" if isinstance(error, AddressBlocked | ConnectionFailed) else "lost"
+            raise failure from error
 
     def _note_first_token(self, started: float) -> None:
         self.first_seconds = self.first_seconds or monotonic() - started
@@ -164,9 +220,12 @@ class EndpointClient:
         if 300 <= status < 400:
             meaning = "It sends elsewhere, and redirects are not followed: give the address that it has now"
         sentence = f"The server answered {status}. {meaning}{f': {message}' if message else '.'}"
-        return self._error(
+        error = self._error(
             sentence, is_retryable=status in RETRYABLE_STATUSES, retry_after_seconds=_retry_after(response.headers)
         )
+        is_refusal = 300 <= status < 500 and status not in UNCERTAIN_STATUSES
+        error.fate = "refused" if is_refusal or status in OVERLOADED_STATUSES else "lost"
+        return error
 
     def _error_message(self, data: Any) -> str:
         """Return the message of an error object in OpenAI's form, shortened; empty if there is none.
@@ -222,6 +281,16 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     return min(max(0.0, (at - datetime.now(UTC)).total_seconds()), 86_400.0)
 
 
+async def _drain(body: AsyncIterator[bytes]) -> None:
+    """Read what follows the last event, which is nothing but the end, so that the connection can be used again."""
+    try:
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for _ in body:
+                pass
+    except (TimeoutError, HttpError, httpcore.NetworkError, httpcore.ProtocolError):
+        return  # the answer is complete, whatever comes now
+
+
 async def _read_whole(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
     yield (b"".join([part async for part in body])).decode()
 
@@ -247,6 +316,7 @@ async def _read_events(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
                 event, data = "\n".join(data), []
                 yield event
                 if event.strip() == DONE:
+                    await _drain(body)
                     return
     decode(b"", True)
     last = "\n".join([*data, rest[5:].removeprefix(" ")] if rest.startswith("data:") else data)

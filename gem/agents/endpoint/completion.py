@@ -51,6 +51,8 @@ class Completion:
     finish_reason: str = ""
     model: str = ""
     usage: Usage = field(default_factory=Usage)
+    is_counted: bool = False
+    """Whether the server has counted the tokens of the prompt and of the answer."""
     choice_count: int = 0
     """The number of chunks with a choice; a response without any is unusable."""
 
@@ -64,6 +66,8 @@ class Completion:
             self.model = clean(data["model"])[:200]
         if isinstance(data.get("usage"), dict):
             self.usage = _usage(data["usage"])
+            counts = (data["usage"].get(name) for name in ("prompt_tokens", "completion_tokens"))
+            self.is_counted = all(_is_count(count) for count in counts) and self.usage.tokens_in > 0
         choices = data.get("choices")
         if not isinstance(choices, list):
             raise ValueError("no choices")
@@ -138,4 +142,8 @@ def _usage(data: Mapping[str, Any]) -> Usage:
 
 
 def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_TOKENS else 0
+    return int(value) if _is_count(value) else 0
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MAX_TOKENS

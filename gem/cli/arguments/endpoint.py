@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gem.errors import UsageError
 
 if TYPE_CHECKING:
-    from gem.agents.endpoint import EndpointAgent
+    from gem.agents.endpoint import EndpointAgent, EndpointSpec
 
 NAMES = (
     "url", "model", "key_env", "agent_spec", "system", "temperature", "top_p", "max_tokens", "stop", "sampling_seed",
@@ -63,6 +63,17 @@ def make_endpoint_agent(options: Mapping[str, Any], num_envs: int) -> EndpointAg
         if not fields.get(name):
             raise UsageError(f"An endpoint agent needs --{name}.")
     return cast("EndpointAgent", make_agent("endpoint", key=_key(options["key_env"]), **fields))
+
+
+def check_limits(spec: EndpointSpec, *, limits_money: bool) -> None:
+    """Check that a budget can be kept with this agent; see `gem.agents.endpoint.amounts.check_limits`.
+
+    Raises:
+        UsageError: if it cannot.
+    """
+    from gem.agents.endpoint import amounts  # noqa: PLC0415
+
+    amounts.check_limits(spec, limits_money=limits_money)
 
 
 def describe(agent: EndpointAgent) -> str:

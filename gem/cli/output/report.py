@@ -11,8 +11,9 @@ from gem.cli.output.tables import count, table
 
 if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec
+    from gem.agents.endpoint.ledger import Books
     from gem.benchmarks import Benchmark
-    from gem.evaluation.scores import Interval, Outcome, Summary
+    from gem.evaluation.scores import Estimate, Interval, Outcome, Summary
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
 
@@ -37,13 +38,18 @@ class Players:
 
 
 def print_scores(
-    spec: EvaluationSpec, players: Players, outcomes: Mapping[str, Sequence[Outcome]], reasons: Mapping[str, str]
+    spec: EvaluationSpec,
+    players: Players,
+    outcomes: Mapping[str, Sequence[Outcome]],
+    reasons: Mapping[str, str],
+    books: Books | None = None,
 ) -> None:
     """Print a line for each environment, the score of the benchmark, and the episodes that do not count.
 
     Args:
         outcomes: the results of the episodes, by environment.
         reasons: why the first episode failed, by what failed ("environment" or "agent").
+        books: what all requests used, also those of episodes that were cut off; None if the agent sends none.
     """
     from gem import benchmarks  # noqa: PLC0415
     from gem.evaluation.scores import pool, summarize  # noqa: PLC0415
@@ -70,11 +76,33 @@ def print_scores(
         print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")
         if spec.tools:
             print("The agent used tools: do not compare this score with scores without tools.")
-    print("In brackets: 95 % intervals.")
-    _print_excluded(players, summaries, reasons)
+    print("In brackets: 95 % intervals over seeds.")
+    _print_reasons(summaries)
+    _print_excluded(summaries, reasons)
+    if books is not None:
+        _print_books(books, has_prices=players.endpoint is not None and players.endpoint.prices is not None)
 
 
-def _print_excluded(players: Players, summaries: Mapping[str, Summary], reasons: Mapping[str, str]) -> None:
+def _print_reasons(summaries: Mapping[str, Summary]) -> None:
+    """Print why some results have no interval, each reason once."""
+    estimates = [one for summary in summaries.values() for one in (summary.mean_return, summary.success)]
+    for reason in dict.fromkeys(one.reason for one in estimates if one is not None and one.reason):
+        print(reason)
+
+
+def _print_books(books: Books, *, has_prices: bool) -> None:
+    booked = books.booked
+    print(f"Booked: {booked.tokens_in:,} tokens in, {booked.tokens_out:,} out.")
+    if books.estimated.tokens:
+        print(
+            f"Of these, {books.estimated.tokens:,} tokens are estimated, the most that they can be: their answers were "
+            "lost or came without a count."
+        )
+    if has_prices:
+        print(f"Cost at the prices of the specification: {booked.money:,.2f}")
+
+
+def _print_excluded(summaries: Mapping[str, Summary], reasons: Mapping[str, str]) -> None:
     failed = sum(summary.failed for summary in summaries.values())
     unanswered = sum(summary.unanswered for summary in summaries.values())
     if failed:
@@ -85,18 +113,10 @@ def _print_excluded(players: Players, summaries: Mapping[str, Summary], reasons:
             f"In {count(unanswered, 'episode')} the agent gave no answer; they do not count. "
             f"The same command with --out plays them again.{_first_reason(reasons, 'agent')}"
         )
-    if players.endpoint is not None and players.endpoint.prices is not None:
-        prices = players.endpoint.prices
-        tokens_in, tokens_out = (sum(getattr(summary, name) for summary in summaries.values()) for name in TOKEN_FIELDS)
-        cost = (tokens_in * prices.tokens_in + tokens_out * prices.tokens_out) / 1e6
-        print(f"Cost at the prices of the specification: {cost:,.2f}")
 
 
 def _first_reason(reasons: Mapping[str, str], failed_by: str) -> str:
     return f"\nThe first: {reasons[failed_by]}" if reasons.get(failed_by) else ""
-
-
-TOKEN_FIELDS = ("tokens_in", "tokens_out")
 
 
 def _columns(summary: Summary) -> list[str]:
@@ -107,15 +127,19 @@ def _columns(summary: Summary) -> list[str]:
 
 
 def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Interval | None:
+    """Return the mean over seeds of the normalized returns, as on the leaderboard."""
     from gem.evaluation.scores import interval  # noqa: PLC0415
 
     entry = benchmark.entry(env_id)
-    return interval([entry.normalize(value) for value in summary.returns]) if summary.n else None
+    means = [sum(map(entry.normalize, returns)) / len(returns) for returns in summary.returns_by_seed]
+    return interval(means) if summary.n else None
 
 
-def _interval(value: Interval) -> str:
-    return f"{value.mean:.3f} [{value.low:.3f}, {value.high:.3f}]"
+def _interval(value: Interval | Estimate) -> str:
+    ends = "" if value.low is None or value.high is None else f" [{value.low:.3f}, {value.high:.3f}]"
+    return f"{value.mean:.3f}{ends}"
 
 
-def _share(value: Interval) -> str:
-    return f"{value.mean:.1%} [{value.low:.1%}, {value.high:.1%}]"
+def _share(value: Estimate) -> str:
+    ends = "" if value.low is None or value.high is None else f" [{value.low:.1%}, {value.high:.1%}]"
+    return f"{value.mean:.1%}{ends}"

@@ -1,4 +1,4 @@
-"""`gemweb jobs`: list jobs, show one with its results, or cancel one."""
+"""`gemweb jobs`: list jobs, show one with its results, or change how one runs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 from gem.cli.output.tables import table
 from gem.cli.server import connection
 from gem.cli.server.connection import connect, moment, print_json, share
+from gem.cli.server.controls import CONTROLS, control
 from gem.errors import UsageError
 
 if TYPE_CHECKING:
     from gem.client import Client
-    from gem.client.schemas import Job, Score
+    from gem.client.schemas import Job, Missing, Score
 
-STATES = ("queued", "running", "paused", "done", "cancelled", "failed")
-CANCEL = "cancel"
+HELP = "show this job; or a command and a job: " + ", ".join(f"{name} JOB" for name in CONTROLS)
+STATES = ("queued", "running", "paused", "done", "stopped", "cancelled", "failed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("words", nargs="*", metavar="JOB", help="show this job; cancel JOB cancels it")
+    parser.add_argument("words", nargs="*", metavar="JOB", help=HELP)
     parser.add_argument("--all", action="store_true", dest="of_all", help="list those of everybody, not only yours")
     parser.add_argument("--kind", choices=["evaluation", "training"], help="list only these")
     parser.add_argument("--state", choices=STATES, help="list only those in this state")
@@ -37,13 +38,15 @@ def run(
     url: str | None,
     as_json: bool,
 ) -> int:
-    """List jobs, show one, or cancel one."""
-    if len(words) > 2 or (len(words) == 2 and words[0] != CANCEL) or words == [CANCEL]:
-        raise UsageError("Write gemweb jobs, gemweb jobs JOB, or gemweb jobs cancel JOB.")
+    """List jobs, show one, or change how one runs."""
+    is_control = bool(words) and words[0] in CONTROLS
+    if len(words) > 1 and not is_control:
+        known = ", ".join(CONTROLS)
+        raise UsageError(f"Write gemweb jobs, gemweb jobs JOB, or gemweb jobs COMMAND JOB, with one of {known}.")
     with connect(url) as client:
-        if words[:1] == [CANCEL]:
-            job = client.jobs.cancel(words[1])
-            print_json(job) if as_json else print(f"The job {job.id} is {job.state}. Finished episodes are kept.")
+        if is_control:
+            job, said = control(client, words[0], words[1:])
+            print_json(job) if as_json else print(f"The job {job.id} is {job.state}. {said}")
         elif words:
             _show(client, words[0], as_json=as_json)
         else:
@@ -77,9 +80,26 @@ def _show(client: Client, job_id: str, *, as_json: bool) -> None:
         results = client.jobs.results(job_id)
         print()
         table(
-            ["environment", "episodes", "solved", "95 % interval", "mean return", "errors"],
+            ["environment", "episodes", "seeds", "solved", "95 % interval", "mean return", "unreadable", "missing"],
             [_score_row(score) for score in [*results.environments, results.total]],
         )
+        print_missing(results.missing)
+        for use in results.data:
+            if use.stands_in_for:
+                print(f"{use.env_id}: {use.name} ({use.hash[:12]}) in place of {use.stands_in_for}.")
+
+
+def print_missing(missing: Missing | None) -> None:
+    """Say what is missing from partial results."""
+    if missing is None:
+        return
+    low, high = share(missing.success_rate.low), share(missing.success_rate.high)
+    print(
+        f"Partial: {missing.counted:,} of {missing.planned:,} episodes count. With all missing ones lost, {low} would "
+        f"be solved; with all won, {high}."
+    )
+    if missing.cut_off:
+        print(f"Being played when the job was stopped: {missing.cut_off:,}. The results favour short episodes.")
 
 
 def print_job(job: Job) -> None:
@@ -95,4 +115,8 @@ def _score_row(score: Score) -> list[str]:
     interval = "" if score.low is None or score.high is None else f"{share(score.low)} to {share(score.high)}"
     mean = "" if score.mean_return is None else f"{score.mean_return:.3f}"
     name = score.env_id or "all"
-    return [name, f"{score.counted:,}", share(score.success_rate), interval, mean, f"{score.errors:,}"]
+    unreadable = share(score.unreadable / score.actions) if score.actions and score.unreadable is not None else ""
+    solved = share(score.success_rate)
+    return [
+        name, f"{score.counted:,}", f"{score.seeds:,}", solved, interval, mean, unreadable, f"{score.missing:,}"
+    ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,36 +16,57 @@ from gem.errors import UsageError
 
 if TYPE_CHECKING:
     from gem.client import Client
-    from gem.client.schemas import Job
+    from gem.client.schemas import Job, JobSummary, Submitted
 
 EVALUATION_OPTIONS = {
-    "agent": "agent", "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed",
+    "agent": "agents", "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed",
     "repeats": "repeats", "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget",
-    "tool": "tools", "tool_uses": "max_tool_uses", "tool_format": "tool_format",
+    "money_budget": "money_budget", "max_episode_tokens": "max_episode_tokens",
+    "tool": "tools", "tool_uses": "max_tool_uses", "tool_format": "tool_format", "wrapper": "wrappers",
+    "backend": "backend", "retries": "retries", "without": "without", "notes": "notes", "tag": "tags",
+    "priority": "priority",
 }  # fmt: skip
-"""Options for evaluations, and the fields of the `EvaluationSpec` that they set."""
-OF_EVALUATIONS = frozenset({"agent", "benchmark", "env_ids"})
-"""Fields that only the specification of an evaluation has."""
+"""Options for evaluations, and the fields of the `Submission` that they set."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument(
-        "file", nargs="?", metavar="SPEC.json", help="an EvaluationSpec or a TrainingSpec; - reads standard input"
+        "file",
+        nargs="?",
+        metavar="SPEC.json",
+        help="what the form shows as JSON, or a training; - reads standard input",
     )
     group = parser.add_argument_group("an evaluation; these come before what the file says")
-    group.add_argument("--agent", help="the short name of the agent")
+    group.add_argument(
+        "--agent", action="append", metavar="NAME", help="the short name of an agent; several are one job each"
+    )
     group.add_argument("--benchmark", help="play this benchmark, such as games")
-    group.add_argument("--env", action="append", metavar="ID", help="play this environment; may be given several times")
+    group.add_argument(
+        "--env", action="append", metavar="ID", help="play this environment, or a pattern such as 'game:*'; repeatable"
+    )
+    group.add_argument(
+        "--without", action="append", metavar="AGENT=ID", help="an environment or a pattern that an agent leaves out"
+    )
     group.add_argument("--episodes", type=int, help="for each environment (100)")
     group.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
     group.add_argument("--repeats", type=int, help="tries at each seed, for pass@k (1)")
     group.add_argument("--max-turns", type=int, help="a turn limit below that of the environments")
     group.add_argument("--opponent", help="the agent in the other seats, where there are several")
-    group.add_argument("--token-budget", type=int, help="stop after this number of input and output tokens")
+    group.add_argument("--token-budget", type=int, metavar="N", help="the most tokens of all requests, in and out")
+    group.add_argument("--money-budget", type=float, metavar="N", help="the most that they cost at the agent's prices")
+    group.add_argument("--max-episode-tokens", type=int, metavar="N", help="the most tokens of an episode")
     group.add_argument("--tool", action="append", metavar="NAME", help="a tool of the site; may be given several times")
     group.add_argument("--tool-uses", type=int, metavar="N", help="uses in an episode")
     group.add_argument("--tool-format", choices=["tags", "native"], help="use tools by their tags, or as functions")
+    group.add_argument("--wrapper", action="append", metavar="NAME", help="put this wrapper around the environments")
+    group.add_argument("--backend", choices=["sync", "threads"], help="step environments in turn or in threads (sync)")
+    group.add_argument("--retries", type=int, help="how often an episode that ends in an error is played again (0)")
+    group.add_argument("--notes", help="what it is for")
+    group.add_argument(
+        "--tag", action="append", metavar="WORD", help="a word to find it by; may be given several times"
+    )
+    group.add_argument("--priority", choices=["low", "normal", "high"], help="among your own jobs (normal)")
     group = parser.add_argument_group("a training")
     group.add_argument("--recipe", help="the recipe to train by")
     group.add_argument("--set", action="append", metavar="KEY=VALUE", dest="settings", help="a setting of the training")
@@ -52,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="what it is called")
     parser.add_argument("--visibility", choices=["public", "unlisted", "private"], help="(what your account says)")
     parser.add_argument("--key", help="submit it once, however often the command runs with this key within a day")
+    parser.add_argument("--print", action="store_true", dest="prints", help="print what would be submitted, as JSON")
     parser.add_argument("-f", "--follow", action="store_true", help="print its log until it ends")
     connection.add_arguments(parser)
 
@@ -66,24 +89,32 @@ def run(
     visibility: Any,
     key: str | None,
     follow: bool,
+    prints: bool,
     url: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
     """Submit the job, and with `follow` print its log; then the exit code is 1 if it failed."""
+    from gem.evaluation.submission import is_document  # noqa: PLC0415 (the other commands start faster without it)
+
     data = _read(file)
-    chosen = {EVALUATION_OPTIONS[option]: value for option, value in options.items() if value is not None}
-    is_training = bool(recipe or settings) or (bool(data) and not OF_EVALUATIONS & data.keys())
+    chosen = _fields(options)
+    if not chosen.keys().isdisjoint({"agent", "agents"}):
+        data = {name: value for name, value in data.items() if name not in {"agent", "agents"}}
+    is_training = bool(recipe or settings) or (bool(data) and not is_document(data.get("spec") or data))
     if is_training and chosen:
         raise UsageError("This is a training: options of evaluations do not belong to it.")
     if not is_training and not (data or chosen):
         raise UsageError("Name what to submit: SPEC.json, or --agent with --env or --benchmark, or --recipe.")
     if evaluate_best and not is_training:
         raise UsageError("--evaluate-best belongs to trainings.")
+    if prints:
+        named = {name: value for name, value in (("name", name), ("visibility", visibility)) if value}
+        print(json.dumps({**data, **(_settings(settings) if is_training else chosen), **named}, indent=2))
+        return 0
     with connect(url) as client:
-        job: Job
         if is_training:
-            job = client.trainings.submit(
+            job: Job = client.trainings.submit(
                 recipe or "",
                 {**data, **_settings(settings)},
                 name=name,
@@ -91,19 +122,52 @@ def run(
                 evaluate_best=evaluate_best,
                 idempotency_key=key,
             )
-        else:
-            job = client.jobs.submit({**data, **chosen}, name=name, visibility=visibility, idempotency_key=key)
-        return _report(client, job, follow=follow, as_json=as_json)
+            return _report(client, job, [job], follow=follow, as_json=as_json)
+        submitted = _submit(client, {**data, **chosen}, name=name, visibility=visibility, key=key)
+        return _report(client, submitted, submitted.jobs, follow=follow, as_json=as_json)
 
 
-def _report(client: Client, job: Job, *, follow: bool, as_json: bool) -> int:
+def _fields(options: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a submission that the options set."""
+    from gem.evaluation import wrapping  # noqa: PLC0415 (as above)
+
+    chosen = {EVALUATION_OPTIONS[option]: value for option, value in options.items() if value is not None}
+    if len(chosen.get("agents", ())) == 1:
+        chosen["agent"] = chosen.pop("agents")[0]
+    if "without" in chosen:
+        chosen["without"] = [pair.split("=", 1) for pair in chosen["without"]]
+    if "wrappers" in chosen:
+        chosen["wrappers"] = [wrapping.of_word(word) for word in chosen["wrappers"]]
+    return chosen
+
+
+def _submit(client: Client, data: dict[str, Any], *, name: str, visibility: Any, key: str | None) -> Submitted:
+    """Submit an evaluation.
+
+    Raises:
+        UsageError: if the server refuses it, with a line about every field that is wrong.
+    """
+    from gem.client.errors import Unacceptable  # noqa: PLC0415 (the other commands start faster without it)
+
+    try:
+        return client.jobs.submit(data, name=name, visibility=visibility, idempotency_key=key)
+    except Unacceptable as error:
+        lines = [f"{each.get('field') or 'it'}: {each.get('detail', '')}" for each in error.errors]
+        if len(lines) < 2:
+            raise
+        raise UsageError("\n  ".join(["nothing was submitted.", *lines])) from error
+
+
+def _report(client: Client, job: Job, jobs: Sequence[JobSummary], *, follow: bool, as_json: bool) -> int:
+    """Say what was submitted, and with `follow` print the logs one after the other; the code is 1 if one failed."""
+    lines = [f"Submitted {each.kind} {each.id}: {each.url}" for each in jobs]
     if follow:
-        print(f"Submitted {job.kind} {job.id}: {job.url}", file=sys.stderr)
-        return follow_job(client, job.id, as_json=as_json)
+        print("\n".join(lines), file=sys.stderr)
+        return max(follow_job(client, each.id, as_json=as_json) for each in jobs)
     if as_json:
         print_json(job)
     else:
-        print(f"Submitted {job.kind} {job.id}: {job.url}")
+        print("\n".join(lines))
         print(f"gemweb logs -f {job.id} follows it, gemweb pull {job.id} fetches what comes of it.")
     return 0
 

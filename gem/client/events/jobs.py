@@ -96,6 +96,8 @@ class JobResult(Answer):
     mean_return: float | None
     tokens_in: int
     tokens_out: int
+    tokens_estimated: int = 0
+    """The part of the tokens that no server has counted."""
 
 
 class JobEnded(JobEvent, Reasoned):
@@ -103,5 +105,5 @@ class JobEnded(JobEvent, Reasoned):
 
     event: Literal["job.ended"] = "job.ended"
     state: JobState | None = None
-    """`done`, `cancelled` or `failed`; null in events of older versions of this site."""
+    """`done`, `stopped`, `cancelled` or `failed`; null in events of older versions of this site."""
     result: JobResult | None = None

@@ -12,6 +12,7 @@ from gem.client.resources.following import events_of, place
 from gem.client.schemas import (
     Checkpoint,
     CheckpointPage,
+    EpisodeEnd,
     EpisodeRecord,
     Extension,
     Job,
@@ -23,15 +24,21 @@ from gem.client.schemas import (
     LogPage,
     Metrics,
     NewTraining,
+    OneEnvironment,
+    Pace,
     Results,
+    Retry,
+    Submitted,
     Training,
     VisibilityChoice,
 )
 from gem.client.schemas.base import JobState, Visibility
 from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.submission import Submission
 
 R_co = TypeVar("R_co", covariant=True)
 Kind = Literal["evaluation", "training"]
+Level = Literal["all", "warnings", "errors"]
 Ending = Literal["won", "lost", "limit", "error"]
 
 
@@ -45,35 +52,46 @@ class Jobs(Resource[R_co]):
         kind: Kind | None = None,
         state: JobState | None = None,
         mine: bool | None = None,
+        tag: str | None = None,
+        group: str | None = None,
+        q: str | None = None,
         most: int | None = None,
     ) -> Pages[JobSummary]:
-        """Iterate over jobs, the newest first."""
-        return Pages(Request("GET", "jobs", JobPage, {"kind": kind, "state": state, "mine": mine}), most)
+        """Iterate over jobs, the newest first.
+
+        Args:
+            tag: only those with this tag.
+            group: only those that were submitted together: `JobSummary.group`.
+            q: only those with these words in their name, their notes or the name of their agent.
+        """
+        query = {"kind": kind, "state": state, "mine": mine, "tag": tag, "group": group, "q": q}
+        return Pages(Request("GET", "jobs", JobPage, query), most)
 
     @sends
     def submit(
         self,
-        spec: EvaluationSpec | Mapping[str, Any],
+        spec: Submission | EvaluationSpec | Mapping[str, Any],
         *,
         name: str = "",
         visibility: Visibility | None = None,
         idempotency_key: str | None = None,
-    ) -> Request[Job]:
-        """Submit an evaluation, which workers play.
+    ) -> Request[Submitted]:
+        """Submit an evaluation, which workers play; with several agents, one job for each, or none.
 
         Args:
             spec: the specification, or its fields as plain data, which only the server checks.
-            name: what the job is called.
-            visibility: who may see it; by default what the account says.
-            idempotency_key: submit one job however often this is called with the key within a day, also by other
-                programs of the account; by default each call submits one.
+            name: what the job is called, if `spec` does not say.
+            visibility: who may see it; by default what `spec` or the account says.
+            idempotency_key: submit once however often this is called with the key within a day, also by other
+                programs of the account; by default each call submits anew.
         """
-        fields = spec.model_dump(mode="json", exclude_unset=True) if isinstance(spec, EvaluationSpec) else dict(spec)
-        content: dict[str, Any] = {"spec": fields, "name": name}
+        content = dict(spec) if isinstance(spec, Mapping) else spec.model_dump(mode="json", exclude_unset=True)
+        if name:
+            content["name"] = name
         if visibility is not None:
             content["visibility"] = visibility
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
-        return Request("POST", "jobs", Job, content=content, headers=headers, keyed=True)
+        return Request("POST", "jobs", Submitted, content=content, headers=headers, keyed=True)
 
     @sends
     def get(self, job_id: str) -> Request[Job]:
@@ -90,7 +108,7 @@ class Jobs(Resource[R_co]):
         self, job_id: str, *, env_id: str | None = None, outcome: Ending | None = None, most: int | None = None
     ) -> Pages[JobEpisode]:
         """Iterate over the finished episodes of an evaluation, in the order of their seeds."""
-        query = {"env_id": env_id, "outcome": outcome}
+        query = {"env_id": env_id, "outcome": outcome, "limit": 200}
         return Pages(Request("GET", f"{place('jobs', job_id)}/episodes", JobEpisodePage, query), most)
 
     @iterates
@@ -104,10 +122,30 @@ class Jobs(Resource[R_co]):
         return Parts(Request("GET", f"{place('jobs', job_id)}/episodes.jsonl", bytes), progress)
 
     @iterates
-    def log(self, job_id: str, *, after: int | None = None, most: int | None = None) -> Pages[LogLine]:
-        """Iterate over the log of a job, in its order; after the line with the `seq` `after`, if it is given."""
-        query = {"cursor": after, "limit": 200}
+    def log(
+        self,
+        job_id: str,
+        *,
+        after: int | None = None,
+        search: str | None = None,
+        level: Level | None = None,
+        most: int | None = None,
+    ) -> Pages[LogLine]:
+        """Iterate over the log of a job, in its order.
+
+        Args:
+            after: only lines after the one with this `seq`.
+            search: only lines with this text.
+            level: only `warnings` and worse, or only `errors`.
+            most: at most so many.
+        """
+        query = {"cursor": after, "limit": 200, "q": search, "level": level}
         return Pages(Request("GET", f"{place('jobs', job_id)}/log", LogPage, query), most)
+
+    @iterates
+    def download_log(self, job_id: str, *, search: str | None = None, level: Level | None = None) -> Parts[bytes]:
+        """Iterate over the parts of the log of a job as plain text."""
+        return Parts(Request("GET", f"{place('jobs', job_id)}/log.txt", bytes, {"q": search, "level": level}), None)
 
     @iterates
     def events(self, job_id: str, *, after: int | None = None) -> Events[Event]:
@@ -120,9 +158,53 @@ class Jobs(Resource[R_co]):
         return Request("POST", f"{place('jobs', job_id)}/cancel", Job, keyed=True)
 
     @sends
+    def pause(self, job_id: str) -> Request[Job]:
+        """Begin no further episode of an evaluation. Those under way are played to their end, and count."""
+        return Request("POST", f"{place('jobs', job_id)}/pause", Job, keyed=True)
+
+    @sends
     def resume(self, job_id: str) -> Request[Job]:
-        """Continue an evaluation that a restore has paused."""
+        """Continue an evaluation that was paused."""
         return Request("POST", f"{place('jobs', job_id)}/resume", Job, keyed=True)
+
+    @sends
+    def set_pace(self, job_id: str, *, num_envs: int | None = None, max_workers: int | None = None) -> Request[Job]:
+        """Change how much of an evaluation is played at a time, from the next episode on.
+
+        Args:
+            num_envs: episodes that each worker plays at a time; None leaves it as it is.
+            max_workers: the most workers that play it; 0 for as many as there are, None leaves it as it is.
+        """
+        content = Pace(num_envs=num_envs, max_workers=max_workers)
+        return Request("POST", f"{place('jobs', job_id)}/pace", Job, content=content, keyed=True)
+
+    @sends
+    def cancel_episode(self, job_id: str, slot: int, *, counts: bool) -> Request[Job]:
+        """End an episode that is under way: it counts as not solved, or is dropped."""
+        address = f"{place('jobs', job_id)}/episodes/{slot}/cancel"
+        return Request("POST", address, Job, content=EpisodeEnd(counts=counts), keyed=True)
+
+    @sends
+    def requeue_episode(self, job_id: str, slot: int) -> Request[Job]:
+        """Play an episode again that is under way or was not counted."""
+        return Request("POST", f"{place('jobs', job_id)}/episodes/{slot}/requeue", Job, keyed=True)
+
+    @sends
+    def retry(self, job_id: str, *, env_id: str = "") -> Request[Job]:
+        """Play again what was not counted, also after the end; only in one environment, if it is given."""
+        return Request("POST", f"{place('jobs', job_id)}/retry", Job, content=Retry(env_id=env_id), keyed=True)
+
+    @sends
+    def skip(self, job_id: str, env_id: str) -> Request[Job]:
+        """Drop what is left of an environment. The results are then partial."""
+        content = OneEnvironment(env_id=env_id)
+        return Request("POST", f"{place('jobs', job_id)}/skip", Job, content=content, keyed=True)
+
+    @sends
+    def bring_back(self, job_id: str, env_id: str) -> Request[Job]:
+        """Play the rest of an environment that was skipped."""
+        content = OneEnvironment(env_id=env_id)
+        return Request("POST", f"{place('jobs', job_id)}/bring-back", Job, content=content, keyed=True)
 
     @sends
     def resubmit(self, job_id: str) -> Request[Job]:

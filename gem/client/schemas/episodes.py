@@ -133,6 +133,8 @@ class EpisodeRecord(Answer):
     sealed: bool
     engine_version: str
     python_version: str
+    seat: int
+    """The seat whose return and success count: that of the evaluated agent."""
     seats: list[dict[str, Any]]
     outcome: Outcome
     terminated: bool

@@ -3,24 +3,137 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from gem.client.schemas.base import Answer, Body, Id, JobState, Outcome, Visibility
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import MAX_NUM_ENVS
+from gem.evaluation.submission import FORMER_FIELDS, Priority, Submission
 
 
-class NewEvaluation(Body):
-    """An evaluation to submit."""
+class NewEvaluation(Submission):
+    """An evaluation to submit, or one for each of several agents.
 
-    spec: EvaluationSpec
-    name: Annotated[str, Field(max_length=120)] = ""
-    visibility: Visibility | None = None
+    It is the document that the form shows as JSON and that `gemweb submit` reads. As in earlier versions, the fields of
+    the specification may also be in a field `spec`, beside `name` and `visibility`.
+    """
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _name_places(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Name the places of errors as the request has them."""
+        try:
+            return handler(data)
+        except ValidationError as error:
+            if not (isinstance(data, dict) and isinstance(data.get("spec"), dict) and data.keys() <= FORMER_FIELDS):
+                raise
+            raise ValidationError.from_exception_data(
+                "NewEvaluation", [_within_spec(one) for one in error.errors()]
+            ) from error
+
+
+def _within_spec(error: ErrorDetails) -> InitErrorDetails:
+    loc = error["loc"] if error["loc"][:1] in {("name",), ("visibility",)} else ("spec", *error["loc"])
+    kind: Any = error["type"]
+    if kind == "refused":
+        kind = PydanticCustomError("refused", "{sentence}", {"sentence": error["msg"]})
+    return {"type": kind, "loc": loc, "input": error["input"], "ctx": error.get("ctx", {})}
+
+
+class Bounds(Answer):
+    """The least and the most that a number can be."""
+
+    low: float
+    high: float
+
+
+class Missing(Answer):
+    """The planned episodes that are missing from results, and between which bounds the results would be with them."""
+
+    planned: int
+    counted: int
+    unplayed: int
+    """Episodes that were not played to their end, or not yet."""
+    cut_off: int
+    """The unplayed ones that were being played when the job was stopped: long episodes rather than short ones."""
+    broken: int
+    """Episodes that ended with an environment error."""
+    unanswered: int
+    """Episodes in which the agent gave no answer."""
+    success_rate: Bounds
+    """If all of them were lost, and if all were won."""
+    mean_return: Bounds | None
+    """Null if an environment with missing episodes declares no bounds of its returns."""
+    env_ids: list[str]
+    """The environments of which no episode counts."""
+
+
+class Data(Answer):
+    """The data that an environment was played on."""
+
+    env_id: str
+    name: str
+    hash: str
+    stands_in_for: str
+    """The real data in whose place they are; empty if they are the real data."""
+
+
+class Expected(Answer):
+    """A number that is not known exactly: what is expected, and about 95 % bounds."""
+
+    low: float
+    expected: float
+    high: float
+
+
+class Remaining(Answer):
+    """What a job that waits or runs will take, corrected while it runs."""
+
+    seconds: Expected
+    """From now to its end."""
+    tokens: Expected
+    """Of the whole job, with those that are used already."""
+    cost: Expected | None
+    """Of the whole job, at the agent's prices; null if it has none, or if you may not see them."""
+    evidence: int
+    """The episodes of this agent that it rests on."""
+    unknown: list[str]
+    """Environments of which nothing is known yet; they are in none of the numbers."""
+
+
+class Pace(Body):
+    """How much of an evaluation is played at a time. What is left out stays as it is."""
+
+    num_envs: Annotated[int, Field(ge=1, le=MAX_NUM_ENVS)] | None = None
+    """Episodes that each worker plays at a time."""
+    max_workers: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """The most workers; 0 for as many as there are."""
+
+
+class EpisodeEnd(Body):
+    """What becomes of an episode that is cancelled while it is played."""
+
+    counts: bool
+    """Whether it counts as not solved, with the return that it has; otherwise it is dropped, and not counted."""
+
+
+class OneEnvironment(Body):
+    """An environment of an evaluation."""
+
+    env_id: Annotated[str, Field(max_length=120)]
+
+
+class Retry(Body):
+    """What is played again."""
+
+    env_id: Annotated[str, Field(max_length=120)] = ""
+    """Only what failed in this environment; empty for all."""
 
 
 class Score(Answer):
-    """Results so far, of an evaluation or of one of its environments."""
+    """Results so far, of an evaluation or of one of its environments. Every seed counts as one in the intervals."""
 
     env_id: str
     """Empty for all environments together."""
@@ -35,13 +148,46 @@ class Score(Answer):
     """Episodes that are not counted."""
     unanswered: int
     """The errors in which the agent gave no answer."""
+    partial: bool
+    """Whether planned episodes are missing."""
+    missing: int
+    """Their number."""
+    seeds: int
+    """The number of seeds behind the intervals: all tries and seats of a seed are one observation."""
     success_rate: float | None
     low: float | None
-    """The lower end of the 95 % interval of the share of solved episodes."""
+    """The lower end of the 95 % interval of the share of solved episodes; null below ten seeds."""
     high: float | None
     mean_return: float | None
+    return_low: float | None
+    """The lower end of the 95 % interval of the mean return."""
+    return_high: float | None
+    no_interval: str
+    """Why there is no interval of the mean return, as a sentence; empty if there is one."""
+    actions: int | None
+    """The agent's actions; null where they were played before unreadable and forbidden ones were counted."""
+    unreadable: int | None
+    """The actions that the environment could not understand."""
+    forbidden: int | None
+    """The actions that the rules do not allow."""
     tokens_in: int
     tokens_out: int
+    """Of the finished episodes. What all requests used is in `Books`."""
+
+
+class Books(Answer):
+    """What all requests of an evaluation used, also those of episodes that were cut off, and of lost answers."""
+
+    tokens_in: int
+    tokens_out: int
+    tokens_estimated: int
+    """The part of both that no server has counted: lost answers, which count as the most that they can be."""
+    tokens_reserved: int
+    """The most tokens of the requests that are under way; not part of the others."""
+    requests: int
+    """Requests that were sent and are over; 0 if the job is older than its books."""
+    cost: float | None
+    """At the agents' prices, for those who may see them."""
 
 
 class JobSummary(Answer):
@@ -54,9 +200,14 @@ class JobSummary(Answer):
     """The slug of the agent that plays; of a training, of the agent that it creates."""
     owner: str | None
     mine: bool
+    tags: list[str]
+    group: str
+    """The same in all jobs that were submitted together; empty of one that was submitted alone."""
+    priority: Priority
+    """Which of its owner's jobs is served first."""
     state: JobState
     reason: str
-    """Why it failed, or why its token budget or a restore stopped it."""
+    """Why it failed, or why its budget or a restore stopped it."""
     visibility: Visibility
     seq: int
     episodes_total: int
@@ -79,6 +230,8 @@ class JobPage(Answer):
 class Job(JobSummary):
     """A job, with its request and how far it is."""
 
+    notes: str
+    """What it is for, in the words of its owner."""
     spec: dict[str, Any]
     set_up: dict[str, Any] | None
     """The prompt and the sampling of an endpoint agent when the job was submitted."""
@@ -90,11 +243,28 @@ class Job(JobSummary):
     seconds_elapsed: float
     seconds_left: float | None
     """An estimate; null if it has ended or nothing is known yet."""
+    remaining: Remaining | None
+    """Of an evaluation that waits or runs: what it will take."""
     jobs_ahead: int | None
     """The jobs that are served before it while it is queued."""
     may_change: bool
+    ranked: bool = False
+    """Of an evaluation: whether it counts on the leaderboard, so that nobody changes how it is played."""
+    num_envs: int | None = None
+    """Of an evaluation: episodes that each worker plays at a time now."""
+    max_workers: int | None = None
+    """The most workers that play it; null for as many as there are."""
     score: Score | None
     """Of an evaluation: the results so far."""
+    books: Books | None = None
+    """Of an evaluation: what its requests used so far."""
+
+
+class Submitted(Job):
+    """The first job of a submission, with all of them."""
+
+    jobs: list[JobSummary]
+    """One job for each agent, in the order of the agents."""
 
 
 class Results(Answer):
@@ -104,8 +274,20 @@ class Results(Answer):
     environments: list[Score]
     passes: dict[str, dict[str, float]]
     """With several tries at each seed, after the job has ended: pass@k by environment and k."""
+    pass_intervals: dict[str, dict[str, Bounds]]
+    """The 95 % intervals of these, over seeds; those without an interval are left out."""
+    missing: Missing | None
+    """What is missing if the results are partial, otherwise null."""
+    data: list[Data]
+    """The data of each environment that has some."""
     cost: float | None
-    """The cost of its tokens at the agent's prices."""
+    """The cost of all requests at the agent's prices."""
+    books: Books | None = None
+    """What all requests used."""
+    books_by_agent: dict[str, Books] = {}
+    """The same by agent: the `agent`, and its `opponent` if that sends requests."""
+    skipped: list[str] = []
+    """Environments of which a person skipped what was left: the results are partial."""
 
 
 class JobEpisode(Answer):
@@ -115,6 +297,11 @@ class JobEpisode(Answer):
     slot: int
     env_id: str
     seed: int
+    seat: int
+    """The seat of the evaluated agent; 0 where there is one."""
+    env_version: int
+    data_hash: str
+    """Of the data that its problem comes from; empty where there is none."""
     outcome: Outcome
     reached: float
     """The return of the evaluated agent."""
@@ -135,6 +322,8 @@ class LogLine(Answer):
     kind: str
     text: str
     at: datetime
+    tone: Literal["", "warn", "loss"] = ""
+    """`warn` and `loss` mark what one should look at."""
 
 
 class RankedStart(Body):
@@ -300,6 +489,15 @@ class Row(Answer):
     success_rate: float
     episodes: int
     errors: int
+    """Planned episodes that are missing from the row, because they have no result."""
+    partial: bool
+    """Whether some are missing."""
+    success_low: float
+    """The share of solved episodes if all missing ones were lost."""
+    success_high: float
+    """The share of solved episodes if all missing ones were won."""
+    stand_ins: list[Data]
+    """The data behind the row that stand in for the real data."""
     tokens_per_episode: float | None
     job: Id
     created: datetime

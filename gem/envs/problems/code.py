@@ -61,6 +61,8 @@ STATUS_WORDS = {
 class CodeEnv(ProblemEnv):
     """See the module's documentation, which is also the catalog page."""
 
+    return_bounds = (-0.1, 1.0)
+
     def __init__(
         self,
         dataset: Source,

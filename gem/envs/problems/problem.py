@@ -53,6 +53,7 @@ class ProblemEnv(Env):
     pattern: ClassVar[re.Pattern[str]]
     """What an answer has to contain. The page asks a person for confirmation before it sends anything else. Only the
     first opening mark is tried, so that no text takes long: if it has no end, later ones have none either."""
+    return_bounds = (0.0, 1.0)
     prompt: ClassVar[str] = ""
     """What an agent reads after the problem."""
 

@@ -61,6 +61,8 @@ class ReasoningGymEnv(Env):
         MissingDependency: if the package `reasoning-gym` is not installed.
     """
 
+    return_bounds = (0.0, 1.0)
+
     def __init__(
         self,
         name: str,

@@ -29,6 +29,13 @@ def evaluate(path: str | Path, spec: TrainingSpec, *, episodes: int = 256, tempe
     requests = [EpisodeRequest(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(episodes)]
     records = rollout(agent, requests, num_envs=min(episodes, 128))
     return summarize(
-        Outcome(record.index, record.total_reward, bool(record.success), record.turn_count, bool(record.failure))
+        Outcome(
+            record.index,
+            record.total_reward,
+            bool(record.success),
+            record.turn_count,
+            bool(record.failure),
+            problem=(record.identity.seed, record.seat),
+        )
         for record in records
     )

@@ -33,7 +33,7 @@ from apps.visibility import Visibility
 from gem.agents import make_agent
 from gem.client.events import ENDINGS, EVENTS, Event, UnknownEvent, parse
 from gem.evaluation.spec import EvaluationSpec
-from gem.rollout import rollout
+from gem.rollout import EpisodeRequest, rollout
 from tests.apps.trainings.trainings import claimed, small, trained
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +97,7 @@ def begin(env_id: str = EASY) -> Episode:
 
 
 def secret_of(episode: Episode) -> int:
-    record = next(iter(rollout(make_agent("expert"), [leases.EpisodeRequest(0, EASY, episode.seed)])))
+    record = next(iter(rollout(make_agent("expert"), [EpisodeRequest(0, EASY, episode.seed)])))
     return int(record.turns[-1].action.strip("\\boxed{}"))
 
 

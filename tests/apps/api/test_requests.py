@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import threading
 from datetime import timedelta
@@ -22,6 +21,7 @@ from apps.jobs.models import Job
 from apps.play import operations as play
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.api.conftest import Program
+from tests.html import whole_of
 from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
@@ -204,15 +204,6 @@ def test_a_list_of_episodes_reads_what_it_shows_and_no_more(
         assert [seat["number"] for seat in item["seats"]] == list(range(len(item["seats"])))
         assert sum(seat["mine"] for seat in item["seats"]) == 1
         assert (item["seed"] is None) == (len(item["seats"]) == 2), "what is still hidden is not in the list either"
-
-
-def whole_of(answer: Any) -> bytes:
-    """The body of an answer that is sent in pieces."""
-
-    async def read() -> bytes:
-        return b"".join([piece async for piece in answer.streaming_content])
-
-    return asyncio.run(read())
 
 
 @pytest.mark.parametrize("path", ["episodes", "jobs", "agents", "trainings", "environments"])

@@ -74,6 +74,10 @@ def send_to_every_operation(world: tuple[Any, dict[str, Any], str], requests: in
             "name": objects["benchmark"],
             "score_id": objects["score"],
             "number": 1,
+            "signature": "nobody-was-sent-this",
+            "kind": "episode",
+            "key": objects["episode"],
+            "slot": 1,
         }
         try:
             send_to(operation, names if real else {}, requests, secret)

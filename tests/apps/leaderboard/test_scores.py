@@ -2,8 +2,10 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 from datetime import timedelta
+from html import unescape
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.jobs import operations
 from apps.jobs.errors import OldBenchmark
@@ -19,6 +22,7 @@ from apps.leaderboard.board import ranked
 from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_missing_scores, record_scores
 from gem import benchmarks
+from gem.data.wiki import PAGES_HASH
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.benchmarks import shorten
 from tests.html import tight
@@ -169,3 +173,42 @@ def test_the_ranking_is_a_file_for_a_spreadsheet(agents: None, client: Client) -
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv", {"env_id": env_id}).content.decode()))
     assert float(line["score"]) == job.scores.get(env_id=env_id).mean
     assert client.get("/leaderboard/scores.csv", {"env_id": "nothing"}).status_code == 404
+
+
+def test_nobody_takes_over_the_row_of_somebody_else(agents: None, client: Client) -> None:
+    ada, bob = (User.objects.create_user(name) for name in ("ada", "bob"))
+    of_site = finished("random")
+    taken = operations.submit(ada, EvaluationSpec.model_validate({"agent": "random", "benchmark": "games"}))
+    play_out(taken)
+    benchmark = benchmarks.load("games")
+    assert [score.job for score in Score.objects.of(benchmark).newest()] == [of_site]
+    Agent.objects.filter(slug="random").update(owner=ada)  # an agent of hers, which others may evaluate too
+    third = operations.submit(bob, EvaluationSpec.model_validate({"agent": "expert", "benchmark": "games"}))
+    Job.objects.filter(pk=third.pk).update(agent=of_site.agent)
+    Score.objects.filter(job=of_site).update(job=third)
+    assert {score.job.owner for score in Score.objects.of(benchmark).newest()} == {ada, bob}
+
+
+def test_a_row_with_missing_episodes_is_partial_and_stand_in_data_are_named(agents: None, client: Client) -> None:
+    job = finished("random")
+    overall = job.scores.get(env_id="")
+    Score.objects.filter(pk=overall.pk).update(errors=3)
+    page = tight(client.get(f"/leaderboard/?row={overall.pk}"))
+    assert "partial, 3 missing" in page
+    assert "Some data stand in for the real ones:" in page
+    assert PAGES_HASH[:12] in page
+    (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv").content.decode()))
+    assert line["partial"] == "yes"
+    assert float(line["solved_low"]) == pytest.approx(overall.success_rate * overall.n / (overall.n + 3))
+    assert f"{PAGES_HASH} for Wikipedia" in line["stand_in_data"]
+    (row,) = client.get("/api/v1/leaderboard/games").json()["items"]
+    assert row["partial"] is True
+    assert {use["stands_in_for"] for use in row["stand_ins"]} == {"Wikipedia"}
+
+
+def test_the_address_of_details_shows_them(agents: None, client: Client) -> None:
+    pk = finished("random").scores.get(env_id="").pk
+    page = tight(client.get("/leaderboard/"))
+    (address,) = re.findall(r'hx-push-url="([^"#]*)#score-', page)
+    assert "Reproduce this row" in client.get(f"/leaderboard/{unescape(address)}").content.decode()
+    assert f"row={pk}" in address

@@ -28,6 +28,8 @@ from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from apps.trainings.logs import LOG_NAME
 from apps.trainings.records import folder_of
+from apps.webhooks import operations as webhooks
+from apps.webhooks.models import Delivery
 from gem import benchmarks
 from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
@@ -72,6 +74,10 @@ TABLE: dict[str, Address] = {
     "programs:tokens": Address("302 200 200 200"),
     "programs:revoke": Address("302", names=("one",), post=True),
     "programs:rest": Address("200"),
+    "webhooks:list": Address("302 200 200 200"),
+    "webhooks:webhook": Address("302 404 200 404", names=("webhook",)),
+    "webhooks:change": Address("302 404 302 404", names=("webhook",), post=True, sent={"do": "off"}),
+    "webhooks:send_again": Address("302 404 302 404", names=("delivery",), post=True),
     "moderation:reports": Address("404 404 404 200"),
     "moderation:report": Address("200", names=("content", "episode")),
     "moderation:decide": Address(
@@ -129,15 +135,24 @@ TABLE: dict[str, Address] = {
     "jobs:recent": Address("200"),
     "jobs:submit": Address("200"),
     "jobs:estimate": Address("200"),
+    "jobs:change": Address("200", post=True, sent={"agent": "random", "env_id": ENV_ID, "do": "add rg:gcd"}),
+    "jobs:paste": Address("422", post=True),
     "jobs:job": Address("200", names=("job",)),
     "jobs:episodes": Address("200", names=("job",)),
     "jobs:spec": Address("200", names=("job",)),
     "jobs:visibility": Address("302 403 302 403", names=("job",), post=True, sent={"visibility": "private"}),
     "jobs:cancel": Address("302 403 302 302", names=("job",), post=True),
     "jobs:resume": Address("302 403 302 302", names=("job",), post=True),
+    "jobs:control": Address("302 403 302 302", names=("job",), post=True, sent={"do": "pause"}),
+    "jobs:log": Address("200", names=("job",)),
+    "jobs:log_text": Address("200", names=("job",)),
+    "jobs:controls": Address("200", names=("job",)),
+    "jobs:under_way": Address("200", names=("job",)),
+    "jobs:progress": Address("200", names=("job",)),
     "jobs:resubmit": Address("302", names=("job",), post=True),
     "trainings:train": Address("200"),
     "trainings:compare": Address("200"),
+    "comparisons:compare": Address("200"),
     "jobs:of_episode": Address("302", names=("job_episode",)),
     "trainings:curves": Address("200", names=("training",)),
     "trainings:update": Address("200", names=("training", "one")),
@@ -166,6 +181,7 @@ FORMS: dict[str, Address] = {
     "accounts:account": Address("302", post=True, sent={"old": PASSWORD, "new": "a staple of horses"}),
     "accounts:delete": Address("302", post=True, sent={"password": PASSWORD}),
     "programs:tokens": Address("302 422 422 422", post=True),
+    "webhooks:list": Address("302 422 422 422", post=True),
     "moderation:report": Address("302", names=("content", "episode"), post=True, sent={"reason": "It shows a secret."}),
     "agents:new": Address("302", post=True, sent=ENDPOINT),
     "agents:edit": Address("404 404 302 404", names=("agent",), post=True, sent=ENDPOINT),
@@ -175,6 +191,7 @@ FORMS: dict[str, Address] = {
     "duels:new": Address("302", post=True, sent={"env_id": ENV_ID, "first": "expert", "second": "random", "pace": "1"}),
     "play:join": Address("302 302 409 302", names=("invitation", "one", "seat_token"), post=True),
     "jobs:submit": Address("302", post=True, sent={"agent": "random", "env_id": ENV_ID} | NUMBERS),
+    "jobs:estimate": Address("200", post=True, sent={"agent": "random", "env_id": ENV_ID} | NUMBERS),
     "trainings:train": Address("302", post=True, sent={"env_id": ENV_ID, "updates": "10"}),
 }
 """The answers to the POST of addresses that are in the table with their GET."""
@@ -215,6 +232,10 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
     upload = Upload.objects.create(slug="sent", owner=owner)
     training = trainings.submit(owner, read_spec({"env_id": ENV_ID}), name="mine too", visibility=visibility)
     policy = trained(training)
+    webhook, _ = webhooks.add(owner, "https://example.org/hook", ["job.ended"])
+    delivery = Delivery.objects.create(
+        webhook=webhook, event="job.ended", job=job.id, seq=9, body="{}", due=webhook.created
+    )
     invitation = play.begin_against("duel:TicTacToe-v0", None, seat=0, user=owner, visitor="", visibility=visibility)
     return {
         "agent": agent.slug,
@@ -223,6 +244,8 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
         "seat_token": invitations.address(invitation.seats.get(number=1)).rstrip("/").rpartition("/")[2],
         "login_token": accounts.make_login_link(),
         "upload": upload.pk,
+        "webhook": webhook.pk,
+        "delivery": delivery.pk,
         "training": training.id,
         "episode": episode.id,
         "show": show.id,

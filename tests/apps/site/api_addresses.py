@@ -128,6 +128,16 @@ API_TABLE: dict[str, Address] = {
     "api:list_log_of_job": get("200", "job"),
     "api:cancel_job": change("POST", "401 403 200 200", "job", scope=SUBMIT),
     "api:resume_evaluation": change("POST", "401 403 200 200", "job", scope=SUBMIT),
+    "api:pause_evaluation": change("POST", "401 403 200 200", "job", scope=SUBMIT),
+    "api:set_pace_of_evaluation": change("POST", "401 403 200 200", "job", scope=SUBMIT, body={"num_envs": 2}),
+    "api:cancel_episode_of_evaluation": change(
+        "POST", "401 403 200 200", "job", "one", scope=SUBMIT, body={"counts": True}
+    ),
+    "api:requeue_episode_of_evaluation": change("POST", "401 403 422 422", "job", "one", scope=SUBMIT),
+    "api:retry_evaluation": change("POST", "401 403 422 422", "job", scope=SUBMIT, body={}),
+    "api:skip_environment": change("POST", "401 403 422 422", "job", scope=SUBMIT, body={"env_id": ENV_ID}),
+    "api:bring_back_environment": change("POST", "401 403 422 422", "job", scope=SUBMIT, body={"env_id": ENV_ID}),
+    "api:download_log_of_job": get("200", "job"),
     "api:resubmit_evaluation": change("POST", "401 201 201 201", "job", scope=SUBMIT),
     "api:set_visibility_of_job": change("PUT", "401 403 200 403", "job", scope=MANAGE, body=PRIVATE),
     "api:list_trainings": get("200"),

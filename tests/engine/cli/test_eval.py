@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gem.evaluation.scores import Outcome, interval, pool, summarize, wilson
+from gem.evaluation.intervals import estimate_share
+from gem.evaluation.scores import Outcome, interval, pool, summarize
 from tests.engine.cli.conftest import Run
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
@@ -17,13 +18,14 @@ def episodes(out: Path) -> list[dict]:
 
 
 def test_it_prints_one_row_for_each_environment(run: Run) -> None:
-    code, out, _ = run("eval", "--agent", "expert", "--env", ENV_ID, "--env", OTHER, "--episodes", 7)
+    code, out, _ = run("eval", "--agent", "expert", "--env", ENV_ID, "--env", OTHER, "--episodes", 12)
     assert code == 0
-    first, _, *rows, note = out.splitlines()
-    assert first == "expert, 14 episodes"
-    assert [row.split()[:2] for row in rows] == [[ENV_ID, "7"], [OTHER, "7"]]
-    assert "1.000 [1.000, 1.000]  100.0% [64.6%, 100.0%]" in rows[0]
-    assert "95 %" in note
+    first, _, *rows, note, reason = out.splitlines()
+    assert first == "expert, 24 episodes"
+    assert [row.split()[:2] for row in rows] == [[ENV_ID, "12"], [OTHER, "12"]]
+    assert rows[0].split()[2:6] == ["1.000", "100.0%", "[71.2%,", "100.0%]"]
+    assert note == "In brackets: 95 % intervals over seeds."
+    assert "the returns of all 12 seeds are equal" in reason
 
 
 def test_the_numbers_are_those_of_the_episodes_written(run: Run, tmp_path: Path) -> None:
@@ -35,7 +37,7 @@ def test_the_numbers_are_those_of_the_episodes_written(run: Run, tmp_path: Path)
     assert {episode["agent"] for episode in written} == {"random"}
     mean, low, high = interval([episode["total_reward"] for episode in written])
     assert f"{mean:.3f} [{low:.3f}, {high:.3f}]" in printed
-    share = wilson(sum(episode["success"] for episode in written), 20)
+    share = estimate_share((1, episode["success"]) for episode in written)
     assert f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}]" in printed
     assert f"{sum(episode['turn_count'] for episode in written) / 20:.1f}" in printed.splitlines()[2]
 

@@ -151,10 +151,37 @@ def test_what_the_agent_did_not_answer_is_counted_apart() -> None:
 
 def test_a_budget_stops_cleanly_and_keeps_what_is_finished(run: Run, server: ModelServer, tmp_path: Path) -> None:
     out = tmp_path / "log.jsonl"
-    same = asked(server, "bisect", "--episodes", 30, "--num-envs", 2, "--out", out)
-    ran = run(*same, "--token-budget", 2000)
+    same = asked(server, "bisect", "--episodes", 30, "--num-envs", 2, "--max-tokens", 100, "--out", out)
+    ran = run(*same, "--token-budget", 9000)
     assert ran.code == 0
-    assert "The budget of 2,000 tokens is used up." in ran.err
+    assert "The budget of 9,000 tokens is used up." in ran.err
+    assert f"Booked: {server.tokens_in:,} tokens in, {server.tokens_out:,} out." in ran.out
+    assert server.tokens_in + server.tokens_out <= 9000
     kept = len(out.read_text("utf-8").splitlines())
     assert 0 < kept < 20
+    assert "budget" not in out.read_text("utf-8")
     assert f"{kept} of 30 episodes are in" in run(*same).err
+
+
+def test_an_episode_ends_at_its_own_limit_and_is_not_solved(run: Run, server: ModelServer, tmp_path: Path) -> None:
+    out = tmp_path / "log.jsonl"
+    limits = ["--max-tokens", 100, "--max-episode-tokens", 1200]
+    assert run(*asked(server, "bisect", "--episodes", 2, "--out", out, *limits)).code == 0
+    for line in map(json.loads, out.read_text("utf-8").splitlines()):
+        assert (line["cut"], line["truncated"], line["success"], line["failure"]) == ("tokens", True, False, "")
+        spent = sum(turn["extra"]["tokens_in"] + turn["extra"]["tokens_out"] for turn in line["turns"])
+        assert 0 < spent <= 1200
+    assert run("replay", out).code == 0
+
+
+@pytest.mark.parametrize(("more", "words"), [
+    (["--token-budget", 900], "sets no limit for the tokens of an answer"),
+    (["--max-tokens", 9, "--money-budget", 1], "has no prices"),
+    (["--max-tokens", 9, "--money-budget", "nan"], "must be more than 0"),
+    (["--max-tokens", 9, "--max-episode-tokens", 0], "The token limit of an episode must be from 1"),
+])  # fmt: skip
+def test_a_limit_that_cannot_be_kept_is_refused(run: Run, server: ModelServer, more: list[object], words: str) -> None:
+    ran = run(*asked(server, "bisect", *more))
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+    assert not server.requests

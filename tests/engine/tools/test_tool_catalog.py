@@ -108,7 +108,7 @@ def test_a_specification_refuses_what_cannot_be(asked: dict[str, Any], sentence:
 
 def test_uses_of_tools_are_on_top_of_the_turn_limit() -> None:
     spec = EvaluationSpec(agent="random", env_ids=(GUESS,), max_turns=2, tools=("search:wikigame",), max_tool_uses=3)
-    env = factory.make_wrapped(GUESS, {}, spec.wrappers)
+    env = factory.make_wrapped(GUESS, {}, spec.all_wrappers)
     assert env.max_turns == 5
     env.reset(seed=1)
     for _ in range(3):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import transaction
+from django.db import models, transaction
 
 from apps.agents import seal
 from apps.agents.models import Endpoint
@@ -32,6 +32,9 @@ class Command(BaseCommand):
                     continue
                 Endpoint.objects.filter(pk=endpoint.pk).update(sealed_key=again)
             number = len(sealed) - len(lost)
+            others = sum(_reseal(rows, field) for rows, field in seal.SEALED)
+        if others:
+            self.stdout.write(f"{others} secrets of webhooks are sealed with the new key.")
         self.stdout.write(f"{number} endpoint keys are sealed with the new key.")
         if lost:
             raise CommandError(
@@ -40,3 +43,15 @@ class Command(BaseCommand):
             )
         if options["forget_old"]:
             self.stdout.write(f"{seal.forget_old_keys()} old keys are gone from the file.")
+
+
+def _reseal(rows: models.Manager[Any], field: str) -> int:
+    """Seal this field of all rows anew. What can no longer be read stays as it is. Returns the number of rows."""
+    number = 0
+    for key, sealed in rows.select_for_update().values_list("pk", field):
+        try:
+            again = seal.reseal(sealed)
+        except seal.CannotUnseal:
+            continue
+        number += rows.filter(pk=key).update(**{field: again})
+    return number

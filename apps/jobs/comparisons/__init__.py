@@ -1,0 +1,1 @@
+"""The page that compares two to six evaluations on the seeds that they share; it begins in `views`."""

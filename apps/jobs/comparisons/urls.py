@@ -1,0 +1,8 @@
+"""The address of the page that compares evaluations."""
+
+from django.urls import path
+
+from apps.jobs.comparisons import views
+
+app_name = "comparisons"
+urlpatterns = [path("", views.compare, name="compare")]

@@ -1,0 +1,21 @@
+"""What a job will take: turns, tokens, money and time, as ranges, with what is not known. Begin with `forecasts`."""
+
+from apps.jobs.estimates.forecasts import EnvForecast, Forecast, Source, forecast
+from apps.jobs.estimates.paces import Pace, paces
+from apps.jobs.estimates.ranges import Range
+from apps.jobs.estimates.totals import Estimate, Remaining, estimate, remaining, worker_count
+
+__all__ = [
+    "EnvForecast",
+    "Estimate",
+    "Forecast",
+    "Pace",
+    "Range",
+    "Remaining",
+    "Source",
+    "estimate",
+    "forecast",
+    "paces",
+    "remaining",
+    "worker_count",
+]

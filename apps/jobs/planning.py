@@ -1,0 +1,80 @@
+"""How a job is cut into shards, and in which order they are played.
+
+Shards are numbered in the order in which workers claim them: next is always the environment of which the fewest seeds
+come before. So the episodes of a job that is stopped early are the first seeds of every environment, and not all seeds
+of a few. For this the first shards of an environment are small, and each is twice as large as the one before. Slots,
+and with them the seeds and the identities of episodes, do not depend on the order: they go through one environment
+after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from apps.agents.models import Agent
+from apps.jobs import estimates
+from gem.evaluation.spec import EvaluationPart, EvaluationSpec
+
+SHARD_SECONDS = 2.0
+"""The time that one worker should need for a shard."""
+SHARD_EPISODES = 250
+"""The size of a shard if this agent has not played the environment yet."""
+MAX_SHARD_EPISODES = 500
+SHARD_ROUNDS = (4, 16)
+"""The least and the most rounds of parallel episodes in a shard of an endpoint agent."""
+FIRST_EPISODES = 4
+"""Episodes in the first shard of each environment, where there are several environments."""
+
+
+class Piece(NamedTuple):
+    """Consecutive slots of one part of a specification: a shard to be."""
+
+    part: EvaluationPart
+    first_slot: int
+    start: int
+    """The index of its first episode in the part."""
+    episodes: int
+
+
+def pieces(spec: EvaluationSpec, sizes: Mapping[str, int]) -> list[Piece]:
+    """The pieces of a job in the order in which they are played. All tries before the last one come before it.
+
+    Args:
+        sizes: the size of a shard by environment, from `shard_sizes`.
+    """
+    cut = []
+    slot = 0
+    for place, part in enumerate(spec.parts):
+        for start, count in _cut(part, sizes[part.env_id], several=len(spec.env_ids) > 1):
+            cut.append(((part.repeat, start // part.seats, place), Piece(part, slot + start, start, count)))
+        slot += part.episodes
+    return [piece for _, piece in sorted(cut, key=lambda pair: pair[0])]
+
+
+def _cut(part: EvaluationPart, size: int, *, several: bool) -> Iterator[tuple[int, int]]:
+    """The pieces of one part as starts and counts, with all seats of a seed in one piece."""
+    start, count = 0, FIRST_EPISODES if several else size
+    while start < part.episodes:
+        whole = min(count, size) + -min(count, size) % part.seats
+        yield start, min(whole, part.episodes - start)
+        start, count = start + whole, 2 * count
+
+
+def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
+    """Episodes per shard by environment, for about `SHARD_SECONDS`; never fewer than run in parallel."""
+    paces_by_env = estimates.paces(agent, spec.env_ids, spec.tools)
+    sizes = {}
+    for env_id in spec.env_ids:
+        seconds = paces_by_env[env_id].seconds if env_id in paces_by_env else 0.0
+        size = round(SHARD_SECONDS / seconds) if seconds > 0 else SHARD_EPISODES
+        sizes[env_id] = min(max(size, spec.num_envs, 10), MAX_SHARD_EPISODES)
+    if agent.kind == Agent.Kind.ENDPOINT:
+        # At the end of a shard, fewer and fewer of its places are busy, so shards are as large as the workers allow.
+        # Others need not wait for the end of a shard: a worker gives it back between episodes.
+        least, most = (rounds * spec.num_envs for rounds in SHARD_ROUNDS)
+        workers = estimates.worker_count()
+        for part in spec.parts:
+            sizes[part.env_id] = max(10, least, min(math.ceil(part.episodes / workers), most))
+    return sizes

@@ -1,0 +1,123 @@
+"""The statistics of jobs: mean returns and shares of solved episodes, with intervals in which a seed counts once.
+
+All tries and both seats of a seed share its problem, so they are one observation (`gem.evaluation.intervals`). One
+query sums the episodes by environment and seed. Its results are shared by requests, as in `cached`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, F, Max, Min, Q, Sum
+
+from apps.episodes.models import Episode
+from apps.jobs.models import Job
+from apps.jobs.results.cached import shared_by_many
+from gem.evaluation.intervals import MIN_SEEDS, Estimate, SeedSums, estimate_return, estimate_success
+from gem.evaluation.scores import Interval, pool
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The statistics of some episodes; None if none counts."""
+
+    mean_return: Estimate | None = None
+    success: Estimate | None = None
+
+    @property
+    def seeds(self) -> int:
+        """The number of seeds behind them: the n of the intervals."""
+        return self.mean_return.seeds if self.mean_return is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobScores:
+    """The statistics of a job, together and by environment."""
+
+    total: Scores = field(default_factory=Scores)
+    by_env: Mapping[str, Scores] = field(default_factory=dict)
+
+    def of(self, env_id: str) -> Scores:
+        """Those of one environment."""
+        return self.by_env.get(env_id, Scores())
+
+
+def scores_of(job: Job) -> JobScores:
+    """The statistics of an evaluation so far."""
+    return scores_of_all([job])[job.pk]
+
+
+def scores_of_all(jobs: Iterable[Job]) -> dict[str, JobScores]:
+    """The statistics of several evaluations, by id, in one query for all that are not known from earlier requests."""
+    return shared_by_many(list(jobs), "scores", _measure)
+
+
+def _measure(jobs: Sequence[Job]) -> dict[str, JobScores]:
+    found = _sums(jobs)
+    return {job.pk: summarize(found.get(job.batch_id, {})) for job in jobs}
+
+
+def _sums(jobs: Sequence[Job]) -> dict[str, dict[str, list[SeedSums]]]:
+    """The episodes that count in sums by seed: by batch and environment."""
+    reward = "seats__total_reward"
+    rows = (
+        Episode.objects.filter(batch__in=[job.batch_id for job in jobs], seats__number=F("scored_seat"))
+        .exclude(status=Episode.Status.FAILED)
+        .order_by()
+        .values("batch", "env_id", "seed")
+        .annotate(
+            n=Count("pk"),
+            total=Sum(reward),
+            squares=Sum(F(reward) * F(reward)),
+            low=Min(reward),
+            high=Max(reward),
+            solved=Count("pk", filter=Q(success=True)),
+        )
+        .values_list("batch", "env_id", "n", "total", "squares", "low", "high", "solved")
+    )
+    found: dict[str, dict[str, list[SeedSums]]] = defaultdict(lambda: defaultdict(list))
+    for batch, env_id, *sums in rows:
+        found[batch][env_id].append(SeedSums(*sums))
+    return found
+
+
+def summarize(seeds_by_env: Mapping[str, Sequence[SeedSums]]) -> JobScores:
+    """The statistics of these sums."""
+    by_env = {
+        env_id: Scores(estimate_return(seeds), estimate_success(seeds))
+        for env_id, seeds in seeds_by_env.items()
+        if seeds
+    }
+    if not by_env:
+        return JobScores()
+    everything = [row for seeds in seeds_by_env.values() for row in seeds]
+    returns = [scores.mean_return for scores in by_env.values() if scores.mean_return is not None]
+    successes = [scores.success for scores in by_env.values() if scores.success is not None]
+    total = Scores(
+        _over_environments(returns, everything, estimate_return),
+        _over_environments(successes, everything, estimate_success),
+    )
+    return JobScores(total, by_env)
+
+
+def _over_environments(
+    parts: Sequence[Estimate], everything: Sequence[SeedSums], statistic: Callable[[Iterable[SeedSums]], Estimate]
+) -> Estimate:
+    """The mean over environments, with equal weights, and its interval if there is one.
+
+    Seeds of different environments are independent, so the errors of their means add up as squares. Where all returns
+    of an environment are equal, nothing is known of its error, and the others decide. With few seeds in one of them,
+    all seeds are taken as one sample. Its spread includes the differences between environments, so the interval is
+    then wider than it need be.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    if min(part.seeds for part in parts) < MIN_SEEDS:
+        return statistic(everything)
+    mean = sum(part.mean for part in parts) / len(parts)
+    if all(part.interval is None for part in parts):
+        return Estimate(mean, None, None, len(everything), parts[0].reason)
+    known = [Interval(*(part.interval or (part.mean, part.mean, part.mean))) for part in parts]
+    return Estimate(*pool(known), len(everything))

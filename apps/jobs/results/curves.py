@@ -1,0 +1,84 @@
+"""The share of solved episodes as a job went on: a curve with its interval, over the episodes that count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from apps.jobs.models import Job
+from gem.evaluation.scores import Interval, wilson
+
+MAX_POINTS = 60
+WIDTH, HEIGHT = 720, 150
+MIN_EPISODES = 2
+"""With fewer there is no curve."""
+
+_IN_PARTS = """
+SELECT part, count(*), count(*) FILTER (WHERE success), count(*) FILTER (WHERE is_first) FROM (
+    SELECT (row_number() OVER (ORDER BY ended, slot) - 1) * %(points)s / greatest(count(*) OVER (), %(points)s) AS part,
+           success, row_number() OVER (PARTITION BY env_id, seed ORDER BY ended, slot) = 1 AS is_first
+    FROM episodes_episode WHERE batch_id = %(batch)s AND slot IS NOT NULL AND status = 'ended'
+) episode GROUP BY part ORDER BY part
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The results after some of the episodes."""
+
+    episodes: int
+    share: Interval
+    """The share of them that were solved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The points of a curve, and its lines in a picture of `WIDTH` by `HEIGHT`."""
+
+    points: list[Point]
+    planned: int
+
+    @property
+    def last(self) -> Point:
+        """What is known now."""
+        return self.points[-1]
+
+    @property
+    def line(self) -> str:
+        """The path of the share."""
+        return "M" + " L".join(self._at(point, point.share.mean) for point in self.points)
+
+    @property
+    def band(self) -> str:
+        """The outline of the interval."""
+        above = [self._at(point, point.share.high) for point in self.points]
+        below = [self._at(point, point.share.low) for point in reversed(self.points)]
+        return "M" + " L".join([*above, *below]) + " Z"
+
+    @property
+    def end(self) -> tuple[float, float]:
+        """Where the line ends."""
+        x, y = self._at(self.last, self.last.share.mean).split()
+        return float(x), float(y)
+
+    def _at(self, point: Point, share: float) -> str:
+        return f"{WIDTH * point.episodes / max(self.planned, self.last.episodes):.1f} {HEIGHT * (1 - share):.1f}"
+
+
+def curve(job: Job) -> Curve | None:
+    """The curve of a job, over its episodes in the order in which they ended; None with too few of them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IN_PARTS, {"points": MAX_POINTS, "batch": job.batch_id})
+        parts = cursor.fetchall()
+    points: list[Point] = []
+    episodes = solved = seeds = 0
+    for _, more, more_solved, more_seeds in parts:
+        episodes, solved, seeds = episodes + more, solved + more_solved, seeds + more_seeds
+        points.append(Point(episodes, share_so_far(solved, episodes, seeds)))
+    return Curve(points, job.episodes_total) if episodes >= MIN_EPISODES else None
+
+
+def share_so_far(solved: int, episodes: int, seeds: int) -> Interval:
+    """The share of solved episodes with its 95 % interval. All tries at a seed count as one observation."""
+    return wilson(seeds * solved / episodes, seeds)

@@ -1,0 +1,47 @@
+"""The data that the episodes of a job were played on, and those that a request would be played on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db.models.fields.json import KT
+
+from apps.episodes.models import Episode
+from apps.jobs.models import Job, Shard
+from apps.jobs.results.cached import shared
+from gem.evaluation.data import DataUse, SharedData, played_on, will_play_on
+from gem.evaluation.data import shared as shared_data
+
+
+def used(job: Job, shards: Sequence[Shard] | None = None) -> list[DataUse]:
+    """The data of a job by environment, in its order; environments without data are left out.
+
+    Those of jobs from before shards kept them are read from their episodes.
+    """
+    rows = list(job.shards.all()) if shards is None else shards
+    found = {(shard.env_id, data_hash): source for shard in rows for data_hash, source in shard.data.items()}
+    if not found and job.episodes_done and all(shard.actions is None for shard in rows if shard.done):
+        found = shared(job, "data", lambda: _from_episodes(job))
+    return [played_on(env_id, data_hash, source) for (env_id, data_hash), source in found.items()]
+
+
+def stand_ins(uses: Iterable[DataUse]) -> list[DataUse]:
+    """Those that stand in for other data."""
+    return [use for use in uses if use.stands_in_for]
+
+
+def expected(env_ids: Iterable[str]) -> list[SharedData]:
+    """The stand-in data that a request for these environments would be played on here."""
+    return shared_data(stand_ins(use for env_id in env_ids if (use := will_play_on(env_id)) is not None))
+
+
+def _from_episodes(job: Job) -> dict[tuple[str, str], str]:
+    rows = (
+        Episode.objects.filter(batch=job.batch_id)
+        .exclude(data_hash="")
+        .values_list("env_id", "data_hash")
+        .annotate(source=KT("first_info__data__source"))
+        .order_by("env_id")
+        .distinct()
+    )
+    return {(env_id, data_hash): source or "" for env_id, data_hash, source in rows}

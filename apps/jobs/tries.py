@@ -1,0 +1,21 @@
+"""Tries of an episode that are not stored, because it is played again."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from apps.episodes.text import shortened, storable
+from apps.jobs.changes import change
+from apps.jobs.leases import Claim, owned
+from apps.jobs.models import JobEvent
+from gem.records import EpisodeRecord
+
+
+@transaction.atomic
+def discard(claim: Claim, record: EpisodeRecord) -> None:
+    """Log that an episode ended in an error and is played again. What it used is in the books of the job."""
+    if not owned(claim).exists():
+        return
+    failure = storable(shortened(record.failure, 300))
+    text = f"{record.identity.env_id} seed {record.identity.seed} is played again, after an error: {failure}"
+    change(claim.job_id, JobEvent.Kind.EPISODES, text, tone=JobEvent.Tone.WARN)

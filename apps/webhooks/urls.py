@@ -1,0 +1,13 @@
+"""Addresses of webhooks."""
+
+from django.urls import path
+
+from apps.webhooks import views
+
+app_name = "webhooks"
+urlpatterns = [
+    path("", views.list, name="list"),
+    path("<int:webhook_id>/", views.webhook, name="webhook"),
+    path("<int:webhook_id>/change/", views.change, name="change"),
+    path("deliveries/<slug:delivery_id>/again/", views.send_again, name="send_again"),
+]

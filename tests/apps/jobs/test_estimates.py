@@ -1,0 +1,174 @@
+"""Estimates: what they rest on, what is unknown, and that they are corrected while a job runs."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.jobs import estimates, operations
+from apps.jobs.estimates import Range, Source
+from apps.jobs.estimates.paces import Pace, paces
+from apps.jobs.models import Job, Shard
+from apps.jobs.templatetags.jobs import amounts
+from gem.evaluation.spec import EvaluationSpec
+from tests.html import tight
+
+EASY, WORDLE = "game:GuessTheNumber-v0-easy", "game:Wordle-v0-easy"
+PRICES = {"tokens_in": 1.0, "tokens_out": 4.0}
+
+
+def model(slug: str) -> Agent:
+    return Agent.objects.create(slug=slug, name=slug, kind=Agent.Kind.ENDPOINT, colour=1)
+
+
+def request(agent: Agent, *env_ids: str, **more: Any) -> EvaluationSpec:
+    return EvaluationSpec.model_validate({"agent": agent.slug, "env_ids": env_ids, "episodes_per_env": 100, **more})
+
+
+def played(agent: Agent, env_id: str, *shards: tuple[int, int, int, float], num_envs: int = 16) -> Job:
+    """A job of this agent with shards of so many episodes, turns, tokens and seconds."""
+    spec = request(agent, env_id, num_envs=num_envs)
+    job = operations.submit(None, EvaluationSpec.model_validate({**spec.model_dump(), "agent": "random"}))
+    Job.objects.filter(pk=job.pk).update(agent=agent, spec=spec.model_dump(mode="json"), state=Job.State.DONE)
+    job.shards.all().delete()
+    for number, (episodes, turns, tokens, seconds) in enumerate(shards, start=1):
+        Shard.objects.create(
+            job=job, number=number, env_id=env_id, first_slot=0, count=episodes, done=episodes, state=Shard.State.DONE,
+            turns=turns, tokens_in=tokens // 2, tokens_out=tokens - tokens // 2, seconds=seconds,
+        )  # fmt: skip
+    return job
+
+
+def forecast(agent: Agent, *env_ids: str, **more: Any) -> estimates.Forecast:
+    spec = request(agent, *env_ids, **more)
+    return estimates.forecast(agent, spec, spec.parts, Job.objects.all())
+
+
+def test_ones_own_episodes_give_an_interval(ada: User) -> None:
+    own = model("own")
+    played(own, EASY, (50, 200, 50_000, 100.0), (50, 200, 50_000, 100.0))
+    found = forecast(own, EASY)
+    (part,) = found.parts
+    assert (part.source, part.evidence) == (Source.OWN, 100)
+    assert found.turns.expected == pytest.approx(400)
+    assert found.tokens.expected == pytest.approx(100_000)
+    assert found.tokens.high > 110_000
+    assert found.tokens.low < 90_000, "two equal shards do not prove that all are equal"
+    assert not found.unplayed
+
+
+def test_an_agent_that_played_two_environments_is_no_sample_of_the_others(ada: User) -> None:
+    own, other = model("own"), model("other")
+    played(own, EASY, (100, 200, 8_000, 10.0))
+    alone = forecast(own, EASY, WORDLE)
+    assert alone.limited == [WORDLE]
+    assert alone.tokens.high >= 100 * 20 * 40, "it may take all turns that Wordle allows"
+    played(other, WORDLE, (10, 100, 198_000, 50.0))
+    told = forecast(own, EASY, WORDLE)
+    assert (told.borrowed, told.limited, told.unknown) == ([WORDLE], [], [])
+    assert told.tokens.low < 100 * 19_800 < told.tokens.high
+    assert told.evidence == 100, "episodes of others are not its own"
+
+
+def test_what_nobody_knows_is_named_and_in_no_number(ada: User) -> None:
+    found = forecast(model("new"), EASY, WORDLE)
+    assert found.unknown == [EASY, WORDLE]
+    assert found.is_empty
+    assert found.tokens == found.seconds == Range.zero()
+    assert found.turns.high > 0, "the turn limits are known"
+
+
+def test_jobs_that_one_may_not_know_of_say_nothing(ada: User) -> None:
+    own, other = model("own"), model("other")
+    played(other, EASY, (100, 200, 8_000, 10.0))
+    spec = request(own, EASY)
+    assert estimates.forecast(own, spec, spec.parts, Job.objects.none()).unknown == [EASY]
+
+
+def test_turns_are_never_above_their_limit(ada: User) -> None:
+    own = model("own")
+    played(own, EASY, (4, 40, 400, 1.0))
+    found = forecast(own, EASY, max_turns=3)
+    assert found.turns.high == 300
+
+
+def test_prices_make_it_money(ada: User) -> None:
+    own = model("own")
+    played(own, EASY, (100, 200, 8_000, 10.0))
+    found = forecast(own, EASY)
+    assert found.cost is None, "it has no prices"
+    cost = found.at_prices(PRICES)
+    assert cost.expected == pytest.approx((4_000 * 1.0 + 4_000 * 4.0) / 1e6)
+    assert cost.low < cost.expected < cost.high
+
+
+def test_episodes_at_a_time_share_the_waiting_of_an_endpoint(ada: User) -> None:
+    own = model("own")
+    played(own, EASY, (100, 200, 8_000, 100.0), num_envs=4)
+    assert paces(own, [EASY], num_envs=16)[EASY].seconds == pytest.approx(0.25)
+    assert paces(own, [EASY], num_envs=4)[EASY].seconds == pytest.approx(1.0)
+    assert paces(own, [EASY])[EASY].seconds == pytest.approx(1.0)
+
+
+def test_shards_that_differ_widen_the_interval(ada: User) -> None:
+    alike, unlike = model("alike"), model("unlike")
+    played(alike, EASY, *[(10, 20, 1_000, 1.0)] * 20)
+    played(unlike, EASY, *[(10, 20, tokens, 1.0) for tokens in (100, 1_900) * 10])
+    first, second = paces(alike, [EASY])[EASY], paces(unlike, [EASY])[EASY]
+    assert isinstance(first, Pace)
+    assert first.tokens == second.tokens == 100
+    assert second.spread("tokens_in") > 3 * first.spread("tokens_in")
+
+
+def test_a_budget_that_will_not_do_is_told_before(ada: User) -> None:
+    own = model("own")
+    played(own, EASY, *[(50, 200, 50_000, 10.0)] * 4)
+    known = Job.objects.all()
+    told = {
+        budget: estimates.estimate(own, request(own, EASY, token_budget=budget), known)
+        for budget in (10_000, 100_000, 10_000_000)
+    }
+    assert [found.exceeds_budget for found in told.values()] == [True, False, False]
+    assert [found.may_exceed_budget for found in told.values()] == [True, True, False]
+
+
+def test_it_is_corrected_while_the_job_runs(ada: User) -> None:
+    own = model("own")
+    played(own, EASY, (10, 40, 1_000, 10.0))
+    running = played(own, EASY, (10, 40, 100_000, 10.0), (40, 0, 0, 0.0))
+    Job.objects.filter(pk=running.pk).update(state=Job.State.RUNNING)
+    Shard.objects.filter(job=running, number=2).update(done=0, state=Shard.State.QUEUED)
+    left = estimates.remaining(Job.objects.get(pk=running.pk))
+    assert left is not None
+    assert left.forecast.tokens.expected == pytest.approx(40 * 101_000 / 20)
+    assert left.tokens.expected == pytest.approx(100_000 + 40 * 101_000 / 20), "with what is used already"
+    Job.objects.filter(pk=running.pk).update(state=Job.State.DONE)
+    assert estimates.remaining(Job.objects.get(pk=running.pk)) is None
+
+
+def test_the_form_says_what_the_estimate_rests_on(as_ada: Client, ada: User) -> None:
+    own = Agent.objects.get(slug="random")
+    played(own, EASY, (100, 200, 0, 10.0))
+    form = {"agent": "random", "episodes_per_env": "20", "seed": "0", "num_envs": "8"}
+    page = tight(as_ada.get("/jobs/new/estimate/", {**form, "env_id": [EASY, WORDLE]}))
+    assert "Estimated from 100 earlier episodes of this agent on these environments." in page
+    assert "No agent of its kind has played" in page
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Range(9_050, 9_100, 9_150), "about 9,100"),
+        (Range(8_312, 40_000, 198_123), "8,310 to 198,000"),
+        (Range(0.0, 0.5, 2.0), "0 to 2"),
+        (Range(0.0, 0.0, 0.0), "about 0"),
+    ],
+)
+def test_numbers_have_as_many_digits_as_are_known(found: Range, words: str) -> None:
+    assert amounts(found) == words
+
+
+def test_money_has_its_cents() -> None:
+    assert amounts(Range(0.414, 0.9, 4.305), 2) == "0.41 to 4.30"

@@ -1,0 +1,69 @@
+"""Episodes of an evaluation that end in an error: play them again, count them as not solved, or leave them out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+
+from apps.jobs.leases import CANCELLED
+from gem.evaluation.spec import EvaluationSpec
+from gem.records import EpisodeRecord
+from gem.rollout import EpisodeRequest
+
+Rollout = Callable[[Iterable[EpisodeRequest]], Iterator[EpisodeRecord]]
+"""Plays episodes, and yields their records as they end."""
+
+
+def with_retries(
+    rollout: Rollout, requests: Iterable[EpisodeRequest], retries: int, discard: Callable[[EpisodeRecord], None]
+) -> Generator[EpisodeRecord, None, None]:
+    """Play the requests, and those whose episode ends in an error again, up to `retries` times.
+
+    The further tries begin when all other episodes have ended. Only the record of the last try is yielded.
+
+    Args:
+        discard: gets the record of each earlier try, whose tokens were spent.
+    """
+    for retries_left in range(retries, -1, -1):
+        begun: dict[int, EpisodeRequest] = {}
+        failed: list[EpisodeRequest] = []
+        for record in rollout(_noted(requests, begun)):
+            request = begun.pop(record.index)
+            if retries_left and error_kind(record):
+                failed.append(request)
+                discard(record)
+            else:
+                yield record
+        if not failed:
+            return
+        requests = failed
+
+
+def _noted(requests: Iterable[EpisodeRequest], begun: dict[int, EpisodeRequest]) -> Iterator[EpisodeRequest]:
+    for request in requests:
+        begun[request.index] = request
+        yield request
+
+
+def error_kind(record: EpisodeRecord) -> str:
+    """The kind of error that a record ended with, as a specification names it.
+
+    It is empty without one, if a person cancelled the episode, and if a budget cut it off.
+    """
+    if not record.failure or record.failure == CANCELLED:
+        return ""
+    return {"environment": "environment", "agent": "unanswered"}.get(record.failed_by, "")
+
+
+def count_as_failed(spec: EvaluationSpec, records: Iterable[EpisodeRecord]) -> list[str]:
+    """Make the errors that count as not solved such results, with the return that they have so far.
+
+    Returns a sentence about each, for the log of the job.
+    """
+    sentences = []
+    for record in records:
+        if error_kind(record) in spec.count_as_failed:
+            cause = "no answer from the agent" if record.failed_by == "agent" else "environment error"
+            place = f"{record.identity.env_id} seed {record.identity.seed}"
+            sentences.append(f"{place}: {cause}, counted as not solved: {record.failure}")
+            record.failure, record.failed_by, record.success = "", "", False
+    return sentences
