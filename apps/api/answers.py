@@ -26,7 +26,7 @@ from apps.jobs.results.clusters import Scores
 from apps.jobs.results.missing import Missing
 from apps.play import invitations, pending
 from apps.play.shows import show_leases
-from apps.trainings.alarms import alarms_of
+from apps.trainings.alarms import alarm_names
 from gem.client import schemas
 from gem.evaluation.data import DataUse
 from gem.seats import SPECTATOR, observation_for_seat
@@ -265,8 +265,6 @@ def job_summary(request: HttpRequest, row: Job) -> schemas.JobSummary:
 
 
 def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
-    found = alarms_of(row) if row.kind == Job.Kind.TRAINING else ()
-    alarm_names = [alarm.name for alarm in found if alarm.holds]
     return {
         "id": row.pk,
         "kind": row.kind,
@@ -287,7 +285,7 @@ def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
         "started": row.started,
         "ended": row.ended,
         "url": link(request, row.get_absolute_url()),
-        "alarm_names": alarm_names,
+        "alarm_names": alarm_names(row),
     }
 
 

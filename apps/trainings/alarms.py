@@ -15,7 +15,7 @@ from apps.jobs.results.cached import shared
 from gem.training.run_folder import RENAMED_METRICS
 from gem.training.study.alarms import KINDS, Alarm, alarm_from, changed_alarms, find_alarms
 
-__all__ = ["alarms_of", "changed_alarms", "described", "marks", "plain", "store", "titles"]
+__all__ = ["alarm_names", "alarms_of", "changed_alarms", "described", "marks", "plain", "store", "titles"]
 
 KEPT = "alarms"
 METRICS = ("update", "episodes", "stage", *(kind.metric for kind in KINDS.values()), *RENAMED_METRICS)
@@ -33,6 +33,11 @@ def alarms_of(job: Job) -> tuple[Alarm, ...]:
 def titles(job: Job) -> list[str]:
     """The titles of the alarms that hold, for lists."""
     return [alarm.title for alarm in alarms_of(job) if alarm.holds]
+
+
+def alarm_names(job: Job) -> list[str]:
+    """The names of the alarms that hold; none of a job that does not train."""
+    return [alarm.name for alarm in alarms_of(job) if alarm.holds] if job.kind == Job.Kind.TRAINING else []
 
 
 def store(job_id: str, latest: dict[str, Any]) -> tuple[Sequence[Alarm], Sequence[Alarm]]:

@@ -10,8 +10,8 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.jobs import operations as jobs
 from apps.jobs.models import Job
-from apps.trainings import best, operations
-from tests.apps.trainings.trainings import add_checkpoint, small, trained
+from apps.trainings import best, operations, records
+from tests.apps.trainings.trainings import add_checkpoint, row, small, trained
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,8 @@ def test_checkpoints_follow_their_training(as_ada: Client, ada: User, client: Cl
     jobs.set_visibility(Job.objects.get(pk=job.pk), "public")
     assert statuses(bob) == {200}
     jobs.set_visibility(Job.objects.get(pk=job.pk), "private")
-    add_checkpoint(claim, 5)
+    records.record_points(claim, [row(update, **{"return": 0.9}) for update in range(5, 13)])
+    add_checkpoint(claim, 12)
     assert set(Agent.objects.filter(owner=ada).values_list("visibility", flat=True)) == {"private"}
     assert best.evaluate(Job.objects.get(pk=job.pk)).visibility == "private"
 
