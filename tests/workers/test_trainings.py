@@ -52,7 +52,12 @@ def test_a_training_leaves_its_curve_and_checkpoints_and_can_be_forked_and_exten
         (model / "model.safetensors").write_bytes(b"broken")
         broken = trainings.submit(owner, small(model=str(model)))
         wait_until(lambda: fresh(broken).over, "one that cannot begin is over")
+        lost = trainings.submit(owner, small(updates=6, max_tokens=1, stop_on=["invalid"]))
+        wait_until(lambda: fresh(lost).over, "one whose policy cannot write an action stops by itself")
     assert_failed(broken)
+    assert fresh(lost).state == Job.State.FAILED
+    assert "stopped by itself after update 3: invalid actions since update 1" in fresh(lost).reason
+    assert lost.checkpoints.latest("update").update == lost.points.count() == 3
 
 
 def assert_failed(job: Job) -> None:
