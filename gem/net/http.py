@@ -38,6 +38,7 @@ __all__ = [
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 MAX_CONNECTIONS = 512
+CONNECTIONS_OF_A_POOL = 8
 
 
 class HttpError(GemError):
@@ -79,19 +80,52 @@ class HttpResponse:
     """The content in parts; it can be read once."""
 
 
+class _Pools:
+    """Small connection pools, because a pool asks each of its connections about its state for every request."""
+
+    def __init__(self, guard: AddressGuard) -> None:
+        self._make = functools.partial(
+            httpcore.AsyncConnectionPool,
+            ssl_context=_tls_context(),
+            network_backend=_PinnedBackend(guard),
+            max_connections=CONNECTIONS_OF_A_POOL,
+            keepalive_expiry=30.0,
+            retries=0,
+        )
+        self._requests: dict[httpcore.AsyncConnectionPool, int] = {}
+        """The requests under way, by pool."""
+
+    @asynccontextmanager
+    async def free(self) -> AsyncIterator[httpcore.AsyncConnectionPool]:
+        """The first pool with a free connection, for one request; if all are busy, the one with the fewest requests."""
+        free = (pool for pool, requests in self._requests.items() if requests < CONNECTIONS_OF_A_POOL)
+        pool = next(free, None)
+        if pool is None and len(self._requests) * CONNECTIONS_OF_A_POOL < MAX_CONNECTIONS:
+            pool = self._make()
+        elif pool is None:
+            pool = min(self._requests, key=self._requests.__getitem__)
+        self._requests[pool] = self._requests.get(pool, 0) + 1
+        try:
+            yield pool
+        finally:
+            if pool in self._requests:  # unless all were closed meanwhile
+                self._requests[pool] -= 1
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        pools = list(self._requests)
+        self._requests.clear()
+        for pool in pools:
+            await pool.aclose()
+
+
 class GuardedClient:
     """An HTTP client with a connection pool, which belongs to one event loop and has to be closed there."""
 
     def __init__(self, guard: AddressGuard) -> None:
         self.shows_server_errors = guard.shows_server_errors
         """Whether a server's own error message may be shown."""
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_tls_context(),
-            network_backend=_PinnedBackend(guard),
-            max_connections=MAX_CONNECTIONS,
-            keepalive_expiry=30.0,
-            retries=0,
-        )
+        self._pools = _Pools(guard)
 
     async def __aenter__(self) -> Self:
         return self
@@ -101,7 +135,7 @@ class GuardedClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pool.aclose()
+        await self._pools.aclose()
 
     @asynccontextmanager
     async def send(
@@ -128,7 +162,8 @@ class GuardedClient:
         try:
             async with (
                 asyncio.timeout(timeout_seconds),
-                self._pool.stream(
+                self._pools.free() as pool,
+                pool.stream(
                     method, url, headers=all_headers, content=content, extensions={"timeout": timeouts}
                 ) as response,
             ):
