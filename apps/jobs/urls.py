@@ -4,9 +4,9 @@ from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
 from apps.jobs import views
-from apps.jobs.controls import views as control_views
 from apps.jobs.afterwards import views as afterwards
 from apps.jobs.analysis import views as analysis
+from apps.jobs.controls import views as control_views
 from apps.jobs.form import views as form
 
 

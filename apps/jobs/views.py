@@ -17,9 +17,9 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import User, Viewer
 from apps.episodes.paging import page_of
 from apps.jobs import operations, pages, results, topics
-from apps.jobs.books.reading import spec_of
 from apps.jobs.afterwards.forms import DescriptionForm
 from apps.jobs.afterwards.operations import reason_to_keep
+from apps.jobs.books.reading import spec_of
 from apps.jobs.errors import JobRefusal, NotYours, UnknownAgent
 from apps.jobs.exports.offers import offers
 from apps.jobs.kinds import kind_of

@@ -12,10 +12,11 @@ from typing import Final, Literal, NamedTuple
 
 from gem.records import EpisodeRecord
 
-Kind = Literal["", "environment", "agent", "turns", "tokens", "unreadable", "forbidden", "rules"]
+Kind = Literal["", "environment", "agent", "other", "turns", "tokens", "unreadable", "forbidden", "rules"]
 KINDS: Final[dict[str, str]] = {
     "environment": "Environment error, not counted",
     "agent": "No answer from the agent, not counted",
+    "other": "Interrupted, not counted",
     "unreadable": "Not solved: the last action was unreadable",
     "forbidden": "Not solved: the last action was forbidden",
     "turns": "Turn limit",
@@ -65,12 +66,13 @@ def normalize(text: str) -> str:
 def ending_of(record: EpisodeRecord) -> Ending:
     """How an episode ended."""
     if record.failure:
-        return Ending("agent" if record.failed_by == "agent" else "environment", normalize(record.failure))
+        side = record.failed_by
+        return Ending(side if side in ("environment", "agent") else "other", normalize(record.failure))
     if record.success:
         return Ending("", "")
     last = record.turns[-1] if record.turns else None
     if record.truncated:
-        return Ending("tokens" if getattr(record, "cut", "") == "tokens" else "turns", "")
+        return Ending("tokens" if record.cut == "tokens" else "turns", "")
     text = normalize(_last_sentences(last.observation)) if last is not None else ""
     error = last.info.get("error") if last is not None else None
     if error == "format":

@@ -60,7 +60,7 @@ class Cluster:
     @property
     def is_error(self) -> bool:
         """Whether its episodes do not count."""
-        return self.kind in ("environment", "agent")
+        return self.kind in ("environment", "agent", "other")
 
     @property
     def most_common(self) -> list[tuple[str, int]]:

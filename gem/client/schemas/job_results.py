@@ -62,8 +62,8 @@ class Distribution(Answer):
 class FailureCluster(Answer):
     """Episodes that were not solved and ended alike."""
 
-    kind: Literal["environment", "agent", "turns", "tokens", "unreadable", "forbidden", "rules"]
-    """environment and agent are errors, and these episodes do not count."""
+    kind: Literal["environment", "agent", "other", "turns", "tokens", "unreadable", "forbidden", "rules"]
+    """environment, agent and other are errors, and these episodes do not count."""
     text: str
     """What was said last, without numbers, ids and quotations."""
     episodes: int
