@@ -123,12 +123,20 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     env_id_or_all = env_id if env_id in job.spec["env_ids"] else ""
     outcome_or_all = outcome if outcome in ENDINGS else ""
     seed = finished.seed_of(request.GET.get("seed", ""))
-    chosen = {"env_id": env_id_or_all, "hidden": job.may_be_changed_by(request.user)}
+    may_see_hidden = job.may_be_changed_by(request.user)
     if outcome == REPLACED:
-        page = finished.page_of_replaced(job, EPISODES_ON_A_PAGE, **chosen)
+        page = finished.page_of_replaced(job, EPISODES_ON_A_PAGE, env_id=env_id_or_all, hidden=may_see_hidden)
         count: int | None = len(page.rows)
     else:
-        page = finished.page_of(job, request.GET, EPISODES_ON_A_PAGE, ending=outcome_or_all, seed=seed, **chosen)
+        page = finished.page_of(
+            job,
+            request.GET,
+            EPISODES_ON_A_PAGE,
+            env_id=env_id_or_all,
+            ending=outcome_or_all,
+            seed=seed,
+            hidden=may_see_hidden,
+        )
         count = finished.count(job, env_id_or_all, outcome_or_all) if seed is None else None
     context = {
         "job": job,

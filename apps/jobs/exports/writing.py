@@ -10,11 +10,11 @@ import pyarrow as pa
 from pyarrow import compute, csv, parquet
 
 from apps.accounts.models import Viewer
-from apps.agents.models import Agent
 from apps.jobs.books.reading import spec_of
 from apps.jobs.exports.reading import parts
 from apps.jobs.exports.tables import TABLES, Column, Format, TableName
 from apps.jobs.models import Job
+from apps.jobs.pages import may_see_set_up
 from apps.jobs.results import Tally, datasets
 
 METADATA = b"gemweb"
@@ -34,12 +34,11 @@ def streamed(job: Job, table: TableName, form: Format, viewer: Viewer) -> Iterat
 
 def about(job: Job, table: TableName, viewer: Viewer) -> dict[str, Any]:
     """What a file says about itself: the request of the job, its data with their hashes, and whether it is partial."""
-    is_priced = Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
     tally = Tally.of(job.shards.all())
     return {
         "job": job.pk,
         "table": table,
-        "spec": spec_of(job, priced=is_priced),
+        "spec": spec_of(job, priced=may_see_set_up(job, viewer)),
         "state": job.state,
         "partial": tally.is_partial,
         "missing_episodes": tally.missing,

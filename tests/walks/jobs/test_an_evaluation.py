@@ -151,7 +151,9 @@ def _read_export_and_archive(page: Page) -> None:
     expect(cells.nth(1)).to_be_focused()
     page.locator("#failures").scroll_into_view_if_needed()
     expect(page.locator("#failures .clusters li").first).to_contain_text("Examples: seed")
-    expect(page.locator("#distributions svg").first).to_have_attribute("aria-label", re.compile("Return of 50 episodes"))
+    expect(page.locator("#distributions svg").first).to_have_attribute(
+        "aria-label", re.compile("Return of 50 episodes")
+    )
     check_looks(page)
     with page.expect_download() as download:
         page.get_by_role("link", name="Parquet of turns").click()
