@@ -109,7 +109,9 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
         "again": pages.again(job, request.user),
         "offers": offers(job),
         "reason_to_keep": reason_to_keep(job),
-        "description": DescriptionForm(initial={"name": job.name, "notes": job.notes, "tags": ", ".join(job.tags)}),
+        "description": DescriptionForm(
+            auto_id="job_%s", initial={"name": job.name, "notes": job.notes, "tags": ", ".join(job.tags)}
+        ),
     }
     return render(request, "jobs/evaluation.html", context)
 
