@@ -36,7 +36,7 @@ MAX_TURNS = 60
 MAX_PARALLEL = 4
 RETRY_SECONDS = 60.0
 """The time after which a broken environment is tried again."""
-PACKAGES_CACHE_SECONDS = 5
+PACKAGES_CACHE_SECONDS = 60
 """How long the list of missing packages is cached."""
 
 STATES: dict[str, tuple[str, Tone, str]] = {
@@ -127,7 +127,7 @@ def preview(env_id: str, wait: float = 0.0) -> Preview:
 
 
 def missing(spec: EnvSpec) -> list[str]:
-    """What the environment needs and this machine lacks: packages (cached for some seconds) or a sandbox."""
+    """What the environment needs and this machine lacks: packages (cached for a minute) or a sandbox."""
     return _missing(spec.requires, _now()) + (["a sandbox"] if spec.unavailable_reason() else [])
 
 

@@ -248,6 +248,7 @@ def test_the_options_of_commands_that_are_not_carried_out_are_read(folder: Path)
 def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitute]:
     """Files that commands name, a server in Ollama's place, and somebody who leaves every game."""
     (folder / "coin_row.py").write_text(block("python", "class CoinRow"), "utf-8")
+    (folder / "spec.json").write_text(*[text for *_, text in blocks("json") if '"agents": [' in text], "utf-8")
     rows = [{"title": name, "text": f"{name} is the capital of Japan."} for name in ("Tokyo", "Kyoto")]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     record = next(rollout(make_agent("random"), [EpisodeRequest(0, "game:Wordle-v0-easy", seed=1)]))
@@ -275,6 +276,8 @@ def test_a_command_runs(line: str, presumed: Substitute, capsys: pytest.CaptureF
     assert program == "gemweb", f"say here how this is run, or why not: {line}"
     if words[:2] == ["check", "game:CoinRow-v0"]:
         words += ["--module", "coin_row"]  # instead of a package that is installed
+    if words[:2] == ["submit", "spec.json"] and "--print" not in words:
+        words.append("--print")  # instead of a server
     if words[:2] == ["index", "search"]:
         gemweb(["index", "build", "corpus.jsonl", "--name", "wiki"])
     code = gemweb(words)

@@ -14,6 +14,8 @@ import psycopg
 import pytest
 from cryptography.fernet import Fernet
 
+from gemweb.local.stack import migrations_digest
+from gemweb.local.state import secret
 from tests.platform.api_access import make_token
 from tests.services import ROOT, Stack, forget_state, running_stack
 
@@ -55,6 +57,7 @@ def brought_back(stack: Stack) -> Iterator[BroughtBack]:
     for verb, place in (("write", stack.state_dir), ("restore", state)):
         done = backup(verb, place, file)
         assert done.returncode == 0, done.stderr
+    (state / "migrated").write_text(migrations_digest(secret(state / "postgres_password")))  # as it was saved
     yield BroughtBack(file, state, rows, endpoint_keys, weights)
     forget_state(state)
     shutil.rmtree(folder)

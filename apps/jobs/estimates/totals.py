@@ -23,6 +23,9 @@ from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 MIN_SEEDS = 10
 """Below this number of seeds in an environment, no interval is promised."""
 
+Z80 = 0.8416212335729143
+"""The 80th percentile of the standard normal distribution."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -40,6 +43,14 @@ class Estimate:
     half_width: float | None
     """About half the width of the mean return's 95 % interval."""
     token_budget: int | None
+
+    @property
+    def smallest_difference(self) -> float | None:
+        """The difference in mean return from an agent that varies as much which such jobs show in 80 % of comparisons.
+
+        It is that of independent results. Agents that find the same seeds easy show smaller ones.
+        """
+        return None if self.half_width is None else math.sqrt(2) * self.half_width * (Z95 + Z80) / Z95
 
     @property
     def evidence(self) -> int:
@@ -126,8 +137,9 @@ def remaining(job: Job) -> Remaining | None:
 
 
 def _half_width(paces_by_env: Mapping[str, Pace], spec: EvaluationSpec) -> float | None:
-    """Half the width of the 95 % interval of the mean return; None if an environment has no pace or too few seeds.
+    """Half the width of the 95 % interval of the mean return.
 
+    It is None if an environment has no pace or too few seeds, and if all earlier returns were equal, which says little.
     All environments have equal weight, so the variances of their means add up, divided by their number squared. Tries
     and seats of one seed are taken as if they gave one result, so the interval will not be wider than this says.
     """
@@ -135,7 +147,7 @@ def _half_width(paces_by_env: Mapping[str, Pace], spec: EvaluationSpec) -> float
     if any(part.env_id not in paces_by_env or part.episodes // part.seats < MIN_SEEDS for part in parts):
         return None
     variance = sum(paces_by_env[part.env_id].variance * part.seats / part.episodes for part in parts)
-    return Z95 * math.sqrt(variance) / len(parts)
+    return Z95 * math.sqrt(variance) / len(parts) if variance else None
 
 
 def _work_left(jobs: JobQuerySet, workers: int) -> float:

@@ -196,6 +196,7 @@ FORMS: dict[str, Address] = {
     "duels:new": Address("302", post=True, sent={"env_id": ENV_ID, "first": "expert", "second": "random", "pace": "1"}),
     "play:join": Address("302 302 409 302", names=("invitation", "one", "seat_token"), post=True),
     "jobs:submit": Address("302", post=True, sent={"agent": "random", "env_id": ENV_ID} | NUMBERS),
+    "jobs:estimate": Address("200", post=True, sent={"agent": "random", "env_id": ENV_ID} | NUMBERS),
     "trainings:train": Address("302", post=True, sent={"env_id": ENV_ID, "updates": "10"}),
 }
 """The answers to the POST of addresses that are in the table with their GET."""

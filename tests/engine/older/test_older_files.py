@@ -58,7 +58,9 @@ def test_a_setting_may_be_changed_under_either_name(bandit: None, setting: str, 
 @pytest.mark.parametrize("name", ["evaluation-spec", "benchmark-spec", "duel-spec"])
 def test_a_specification_of_an_evaluation_means_the_same(name: str) -> None:
     stored = json.loads((FILES / f"{name}.json").read_text("utf-8"))
-    assert EvaluationSpec.model_validate(stored).model_dump(mode="json") == stored
+    written = EvaluationSpec.model_validate(stored).model_dump(mode="json")
+    later = EvaluationSpec(agent="random", env_ids=("rg:gcd",)).model_dump(mode="json", exclude=set(stored))
+    assert written == stored | later, "fields that came later have their defaults"
 
 
 def test_every_wrapper_has_its_name() -> None:

@@ -73,6 +73,7 @@ def test_from_an_address_to_a_game_to_a_score(logged_in: Page, server: ModelServ
 
     page.goto("/jobs/new/?env_id=game:GuessTheNumber-v0-hard&benchmark=&episodes_per_env=4&repeats=2")
     page.get_by_role("button", name="Add bisector").click()
+    expect(page.get_by_role("button", name="Remove bisector")).to_be_visible()
     page.get_by_role("button", name="Remove random").click()
     expect(page.get_by_role("button", name="Remove random")).to_have_count(0)
     page.get_by_role("button", name="Submit evaluation").click()
