@@ -20,6 +20,7 @@ from apps.jobs.exports.writing import streamed
 from apps.jobs.models import Job
 from gem.agents.agent import Decision
 from tests.apps.jobs.test_honest_results import EASY, HARD, MATH, play, submit
+from tests.docs.blocks import blocks
 from tests.html import whole_of
 
 
@@ -101,6 +102,16 @@ def test_a_parquet_file_says_what_it_is(ada: User, tmp_path: Path) -> None:
     assert data["hash"] == Episode.objects.filter(batch=job.batch_id).first().data_hash  # type: ignore[union-attr]
     assert data["stands_in_for"]
     assert all(column.description.endswith(".") for columns in TABLES.values() for column in columns)
+
+
+def test_the_document_says_how_to_read_a_file(played: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("datasets")
+    monkeypatch.chdir(tmp_path)
+    (block,) = [found for found in blocks("python") if found.page == "docs/evaluations.md"]
+    (tmp_path / f"job-{played.pk}-turns.parquet").write_bytes(file_of(played, "turns", "parquet"))
+    names: dict[str, Any] = {}
+    exec(compile(block.text.replace("job-ID", f"job-{played.pk}"), block.name, "exec"), names)
+    assert (names["turns"].num_rows, names["about"]["job"]) == (played.turns_done, played.pk)
 
 
 def test_a_long_table_is_read_in_parts(played: Job, monkeypatch: pytest.MonkeyPatch) -> None:
