@@ -25,6 +25,8 @@ from apps.jobs.exports.tables import FORMATS, TABLES, Format, TableName
 from apps.jobs.exports.writing import about
 from gem.client import schemas
 
+__all__ = ["router"]
+
 MEDIA = " ".join(media.partition(";")[0] for media in FORMATS.values())
 
 

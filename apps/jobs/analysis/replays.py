@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import F, FloatField, Func, IntegerField, Max, Min
@@ -27,7 +28,7 @@ class Replay:
     reached: float
     """Its return."""
     turns: int
-    outcome: str
+    outcome: Literal["won", "lost", "limit"]
 
 
 @dataclass(frozen=True, slots=True)
