@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from apps.jobs.analysis.distributions import Distribution
 from apps.jobs.analysis.failures import Cluster, Failures
@@ -94,7 +94,7 @@ def _distribution(found: Distribution) -> schemas.Distribution:
 
 def _cluster(cluster: Cluster) -> schemas.FailureCluster:
     return schemas.FailureCluster(
-        kind=cluster.kind,
+        kind=cast("Any", cluster.kind),  # one of `KINDS`
         text=cluster.text,
         episodes=cluster.count,
         env_ids=dict(cluster.env_ids.most_common()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import Aggregate, Count, F, FloatField, Max, Min, Q, QuerySet
@@ -30,7 +30,7 @@ class Quantiles(Aggregate):
 class Metric:
     """Something that is measured in every episode."""
 
-    name: str
+    name: Literal["return", "turns", "tokens", "answer_seconds"]
     title: str
     unit: str
     expression: Any
