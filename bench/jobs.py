@@ -1,10 +1,12 @@
-"""How well the site keeps model servers busy: `python -m bench.jobs --only endpoint`.
+"""How well the site keeps model servers busy: `python -m bench.jobs`.
 
 `endpoint`: an evaluation of an endpoint agent against a local server that answers every request after 300 ms, with a
 token budget, so that every request is reserved and booked in Postgres. The ideal is what a worker would reach that
 needs no time itself: the episodes that were played, in their order, each on the first free of 64 (or 256) places.
 Beside it: the processor time of the worker and of everything else (Postgres), and what the server has served against
 the books.
+
+`export`: the turns of an evaluation as a Parquet file; see `bench.jobs_export`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 
 import psutil
 
+from bench.jobs_export import measure_export
 from bench.stack import Stack, machine, print_table, stack
 from gemweb.local import services
 
@@ -42,6 +45,7 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(PARTS), action="append", help="measure only this part")
     parser.add_argument("--at-a-time", type=int, action="append", help="of endpoint: 64 and 256 if it is left out")
     parser.add_argument("--rounds", type=int, default=12, help="of endpoint: episodes for each place (12)")
+    parser.add_argument("--turns", type=int, default=1_000_000, help="of export (1,000,000)")
     chosen = parser.parse_args()
     with stack() as made:
         for name in chosen.only or sorted(PARTS):
@@ -187,7 +191,10 @@ def _seconds_of_others(worker: psutil.Process, ignored: set[int]) -> float:
     return total
 
 
-PARTS: dict[str, Callable[[Stack, argparse.Namespace], None]] = {"endpoint": measure_endpoint}
+PARTS: dict[str, Callable[[Stack, argparse.Namespace], None]] = {
+    "endpoint": measure_endpoint,
+    "export": measure_export,
+}
 
 if __name__ == "__main__":
     main()

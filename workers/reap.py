@@ -13,6 +13,7 @@ from apps.accounts.quotas import delete_old_cpu_use
 from apps.admission.line import forget_parties
 from apps.agents import uploads
 from apps.api.operations import forget_repeats
+from apps.jobs.afterwards.operations import erase as erase_deleted_jobs
 from apps.jobs.leases import recovery
 from apps.leaderboard.operations import record_missing_scores
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 @current_app.task(name="reap.everything")
 def everything() -> None:
-    """End stuck transactions, recover lost work, write missing scores, and clean up uploads and closed accounts.
+    """End stuck transactions, recover lost work, write missing scores, and clean up uploads, accounts and deleted jobs.
 
     A duty that fails does not keep the others from being done; its error is raised at the end.
     """
@@ -43,6 +44,7 @@ DUTIES: tuple[Callable[[], object], ...] = (
     uploads.reap,
     forget_parties,
     erase_closed,
+    erase_deleted_jobs,
 )
 
 

@@ -20,7 +20,7 @@ day, it changes nothing and gets the same answer. Answers to reads have an `ETag
 """
 METHODS = {"get", "post", "put", "patch", "delete"}
 MEDIA = "x-media-type"
-"""Names the media type of an answer that is not JSON, in the `openapi_extra` of an operation."""
+"""Names the media types of an answer that is not JSON, in the `openapi_extra` of an operation, with spaces between."""
 _KEY = {
     "in": "header",
     "name": "Idempotency-Key",
@@ -43,7 +43,8 @@ class Document(OpenAPISchema):
         details["summary"] = str(details.get("description", "")).partition(".")[0].replace("\n", " ")
         responses = details["responses"]
         if media := details.pop(MEDIA, ""):
-            responses[200]["content"] = {media: {"schema": {"type": "string", "format": "binary"}}}
+            content = {"schema": {"type": "string", "format": "binary"}}
+            responses[200]["content"] = dict.fromkeys(media.split(" "), content)
         if "GET" in operation.methods:
             responses[304] = {"description": "Not changed since the answer with this ETag"}
         else:

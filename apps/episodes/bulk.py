@@ -15,15 +15,19 @@ import gem
 import gem.seats
 from apps.episodes.models import ALPHABET, ID_LENGTH, Episode
 from apps.episodes.text import MAX_OBSERVATION_CHARS, shortened, storable, storable_json
+from gem.evaluation.endings import ending_of
+from gem.evaluation.faults import faults_of
 from gem.records import EpisodeRecord
 
 _LETTERS = bytes(ord(ALPHABET[byte & 31]) for byte in range(256))
+NULL = r"\N"
 _PYTHON = platform.python_version()
 
 _EPISODES = (
     "COPY episodes_episode (id, batch_id, slot, of_job, env_id, env_version, env_kwargs, data_hash, wrappers, seed,"
     " engine_version, python_version, status, terminated, truncated, cut, success, failure, failed_by,"
-    " first_observation, first_info, turn_count, max_turns, seq, seat_count, scored_seat, created, ended) FROM STDIN"
+    " first_observation, first_info, turn_count, max_turns, seq, seat_count, scored_seat, created, ended, ending_kind,"
+    " ending_text, tokens_in, tokens_out, answer_seconds, unreadable, forbidden) FROM STDIN"
 )
 _SEATS = "COPY episodes_seat (episode_id, number, agent_id, visitor, total_reward, success) FROM STDIN"
 _TURNS = "COPY episodes_turn (episode_id, number, seat, action, observation, reward, info, extra, created) FROM STDIN"
@@ -70,13 +74,17 @@ def copy_episodes(
 def _episode(episode_id: str, batch_id: str, of_job: bool, record: EpisodeRecord, timestamp: str) -> str:
     identity = record.identity
     status = Episode.Status.FAILED if record.failure else Episode.Status.ENDED
-    success = r"\N" if record.success is None else str(record.success)
+    success = NULL if record.success is None else str(record.success)
+    ending, faults, (tokens_in, tokens_out) = ending_of(record), faults_of(record), record.tokens
+    seconds = record.answer_seconds
     return (
         f"{episode_id}\t{batch_id}\t{record.index}\t{of_job}\t{_text(identity.env_id)}\t{identity.env_version}"
         f"\t{_json(identity.env_kwargs)}\t{identity.data_hash}\t{_json(identity.wrappers)}\t{identity.seed}"
         f"\t{gem.__version__}\t{_PYTHON}\t{status.value}\t{record.terminated}\t{record.truncated}\t{record.cut}\t{success}"
         f"\t{_text(record.failure)}\t{record.failed_by}\t{_text(record.first_observation)}\t{_json(record.first_info)}"
-        f"\t{record.turn_count}\t{record.max_turns}\t0\t{_seat_count(record)}\t{record.seat}\t{timestamp}\t{timestamp}\n"
+        f"\t{record.turn_count}\t{record.max_turns}\t0\t{_seat_count(record)}\t{record.seat}\t{timestamp}\t{timestamp}"
+        f"\t{ending.kind}\t{_text(ending.text)}\t{tokens_in}\t{tokens_out}"
+        f"\t{NULL if seconds is None else repr(seconds)}\t{faults.unreadable}\t{faults.forbidden}\n"
     )
 
 
@@ -91,13 +99,13 @@ def _seats(episode_id: str, record: EpisodeRecord, agent_id: int, opponent_id: i
     has_result = record.success is not None
     for number in range(count):
         occupant_id = agent_id if number == record.seat or opponent_id is None else opponent_id
-        success = str(gem.seats.success(number, last_info)) if has_result else r"\N"
+        success = str(gem.seats.success(number, last_info)) if has_result else NULL
         yield f"{episode_id}\t{number}\t{occupant_id}\t\t{totals[number]!r}\t{success}\n"
 
 
 def _turns(episode_id: str, record: EpisodeRecord, timestamp: str) -> Iterator[str]:
     for number, turn in enumerate(record.turns, start=1):
-        extra = _json(turn.extra) if turn.extra else r"\N"
+        extra = _json(turn.extra) if turn.extra else NULL
         yield (
             f"{episode_id}\t{number}\t{turn.seat or 0}\t{_text(turn.action)}\t{_text(turn.observation)}"
             f"\t{turn.reward!r}\t{_json(turn.info)}\t{extra}\t{timestamp}\n"

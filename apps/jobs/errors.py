@@ -76,3 +76,7 @@ class CannotChange(JobRefusal):
 
 class NotYours(JobRefusal):
     """Only the owner and staff may change a job."""
+
+
+class CannotDelete(JobRefusal):
+    """The job has not ended, or the leaderboard rests on it."""

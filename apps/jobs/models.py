@@ -150,6 +150,8 @@ class Job(Moderated):
     """Of a training: the number, success and return of its last update, and its alarms: see `apps.trainings.alarms`."""
     served = models.DateTimeField(null=True, blank=True)
     """When a worker last claimed one of its shards. Of one person's jobs, the one that has waited longest is next."""
+    archived = models.DateTimeField(null=True, blank=True)
+    """When its owner archived it: lists leave it out then, unless they are asked for archived jobs."""
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True, blank=True)
     ended = models.DateTimeField(null=True, blank=True)

@@ -16,12 +16,13 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import admission, estimates, results
 from apps.jobs.books.reading import books_of, cost_of, spec_of
+from apps.jobs.form import entries
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import Tally, clusters, curves, datasets, finished, missing
 from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import Scores
-from gem.evaluation import selection, wrapping
+from gem.evaluation import wrapping
 from gem.evaluation.data import shared as shared_data
 from gem.evaluation.spec import EvaluationSpec
 
@@ -131,7 +132,6 @@ def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
         if (agent_options := _agent_options(job))
         else SCRIPT.format(spec=json.dumps(request, indent=4)),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
-        "again": again(spec),
         "log": job.events.for_log().filter(seq__lte=job.seq).order_by("-seq")[:LOG_LINES],
     }
 
@@ -182,28 +182,16 @@ for record in rollout(make_agent(spec.agent), slots, num_envs=spec.num_envs, opp
 """Plays the same episodes with the engine alone."""
 
 
-def again(spec: EvaluationSpec) -> str:
-    """The query string that fills the form with this request."""
-    pairs: list[tuple[str, str | int]] = [("agent", spec.agent), ("benchmark", spec.benchmark or "")]
-    if not spec.benchmark:
-        pairs += [("env_id", token) for token in selection.compact(spec.env_ids)]
-        pairs += [("episodes_per_env", spec.episodes_per_env), ("seed", spec.seed)]
-        pairs += [("repeats", spec.repeats)] if spec.repeats > 1 else []
-        pairs += [("max_turns", spec.max_turns)] if spec.max_turns else []
-        pairs += [("opponent", spec.opponent)] if spec.opponent else []
-        pairs += [("wrapper", wrapping.as_word(wrapper)) for wrapper in spec.wrappers]
-        pairs += [("retries", spec.retries)] if spec.retries else []
-        pairs += [("count_as_failed", kind) for kind in spec.count_as_failed]
-        pairs += [("max_error_share", str(spec.max_error_share))]
-        pairs += [("max_episode_tokens", spec.max_episode_tokens)] if spec.max_episode_tokens else []
-    pairs += [("backend", spec.backend)] if spec.backend != "sync" else []
-    pairs += [("token_budget", spec.token_budget)] if spec.token_budget else []
-    pairs += [("money_budget", str(spec.exact_money_budget))] if spec.money_budget else []
-    pairs += [("tool", name) for name in spec.tools]
-    if spec.tools:
-        pairs += [("max_tool_uses", spec.max_tool_uses), ("tool_format", spec.tool_format)]
-    pairs.append(("num_envs", spec.num_envs))
-    return urlencode(pairs)
+def again(job: Job, viewer: Viewer) -> str:
+    """The query string that fills the form with the request of a job, and for its owner with how it is filed."""
+    spec = EvaluationSpec.model_validate(spec_of(job, priced=may_see_set_up(job, viewer)))
+    document = spec.model_dump(mode="json", exclude_none=True)
+    if spec.benchmark:
+        for name in ("env_ids", "episodes_per_env", "seed", "max_turns"):
+            document.pop(name, None)  # the benchmark says them
+    if job.owner_id is not None and job.owner_id == viewer.pk:
+        document |= {"name": job.name, "notes": job.notes, "tags": job.tags}
+    return urlencode(entries.pairs_of(entries.of_document(document)))
 
 
 def elapsed(job: Job) -> float:

@@ -4,6 +4,8 @@ from django.urls import path, register_converter
 
 from apps.episodes.models import ALPHABET, ID_LENGTH
 from apps.jobs import views
+from apps.jobs.afterwards import views as afterwards
+from apps.jobs.analysis import views as analysis
 from apps.jobs.controls import views as control_views
 from apps.jobs.form import views as form
 
@@ -49,4 +51,9 @@ urlpatterns = [
     path(f"{JOB}lines/", control_views.log, name="log"),
     path(f"{JOB}lines.txt", control_views.log_text, name="log_text"),
     path(f"{JOB}resubmit/", views.resubmit, name="resubmit"),
+    path(f"{JOB}results/", analysis.results, name="results"),
+    path(f"{JOB}export/<slug:table>.<slug:form>", afterwards.export, name="export"),
+    path(f"{JOB}describe/", afterwards.describe, name="describe"),
+    path(f"{JOB}archive/", afterwards.archive, name="archive"),
+    path(f"{JOB}delete/", afterwards.delete, name="delete"),
 ]

@@ -17,8 +17,11 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.models import User, Viewer
 from apps.episodes.paging import page_of
 from apps.jobs import operations, pages, results, topics
+from apps.jobs.afterwards.forms import DescriptionForm
+from apps.jobs.afterwards.operations import reason_to_keep
 from apps.jobs.books.reading import spec_of
 from apps.jobs.errors import JobRefusal, NotYours, UnknownAgent
+from apps.jobs.exports.offers import offers
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job
 from apps.jobs.results import finished
@@ -44,14 +47,16 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     """Jobs, newest first: those of everybody or of the user, in any state or in one, and how they are filed."""
     mine = request.GET.get("whose") == "mine"
     state = request.GET.get("state", "")
+    archived = request.GET.get("archived") == "1"
     filed = {name: request.GET.get(name, "").replace("\0", "")[:MAX_FILTER] for name in ("q", "tag", "group")}
     jobs = Job.objects.owned(request.user) if mine else Job.objects.listed_for(request.user)
+    jobs = jobs.filter(archived__isnull=not archived)
     jobs = jobs.filed_under(request.user, words=filed["q"], tag=filed["tag"], group=filed["group"])
     if state in Job.State.values:
         jobs = jobs.filter(state=state)
     page = page_of(jobs, request.GET, Job.objects.for_page(), JOBS_ON_A_PAGE)
     kept = {name: value for name, value in filed.items() if value}
-    whose = {"whose": "mine"} if mine else {}
+    whose = {**({"whose": "mine"} if mine else {}), **({"archived": "1"} if archived else {})}
     shown = {"page": page, "items": pages.items(page.rows), "mine": mine, "state": state, "states": Job.State.choices}
     restored = Job.objects.listed_for(request.user).filter(state=Job.State.PAUSED).exclude(reason="")
     context = {
@@ -60,7 +65,9 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
         "filed": bool(kept),
         "query": urlencode({**whose, "state": state, **kept}),
         "in_any_state": urlencode({**whose, **kept}),
-        "of_all": urlencode({"state": state, **kept}),
+        "of_all": urlencode({"state": state, **({"archived": "1"} if archived else {}), **kept}),
+        "archived": archived,
+        "in_other_place": urlencode({**({"whose": "mine"} if mine else {}), **({} if archived else {"archived": "1"})}),
         "restored": restored.count(),
     }
     return render(request, "jobs/list.html", context)
@@ -70,7 +77,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
 @require_GET
 def recent(request: HttpRequest) -> HttpResponse:
     """The latest jobs, as a fragment for other pages."""
-    jobs = Job.objects.listed_for(request.user).for_page().order_by("-created")[:RECENT]
+    jobs = Job.objects.listed_for(request.user).filter(archived=None).for_page().order_by("-created")[:RECENT]
     return render(request, "jobs/recent.html", {"items": pages.items(jobs)})
 
 
@@ -99,6 +106,12 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
         "parent": parent_of(job, request.user),
         "is_mine": job.owner is not None and job.owner == request.user,
         "may_see_set_up": may_see_set_up,
+        "again": pages.again(job, request.user),
+        "offers": offers(job),
+        "reason_to_keep": reason_to_keep(job),
+        "description": DescriptionForm(
+            auto_id="job_%s", initial={"name": job.name, "notes": job.notes, "tags": ", ".join(job.tags)}
+        ),
     }
     return render(request, "jobs/evaluation.html", context)
 
@@ -111,17 +124,27 @@ def episodes(request: HttpRequest, job_id: str) -> HttpResponse:
     env_id, outcome = request.GET.get("env_id", ""), request.GET.get("outcome", "")
     env_id_or_all = env_id if env_id in job.spec["env_ids"] else ""
     outcome_or_all = outcome if outcome in ENDINGS else ""
+    seed = finished.seed_of(request.GET.get("seed", ""))
     may_see_hidden = job.may_be_changed_by(request.user)
     if outcome == REPLACED:
         page = finished.page_of_replaced(job, EPISODES_ON_A_PAGE, env_id=env_id_or_all, hidden=may_see_hidden)
+        count: int | None = len(page.rows)
     else:
         page = finished.page_of(
-            job, request.GET, EPISODES_ON_A_PAGE, env_id=env_id_or_all, ending=outcome_or_all, hidden=may_see_hidden
+            job,
+            request.GET,
+            EPISODES_ON_A_PAGE,
+            env_id=env_id_or_all,
+            ending=outcome_or_all,
+            seed=seed,
+            hidden=may_see_hidden,
         )
+        count = finished.count(job, env_id_or_all, outcome_or_all) if seed is None else None
     context = {
         "job": job,
+        "seed": seed,
         "page": page,
-        "count": len(page.rows) if outcome == REPLACED else finished.count(job, env_id_or_all, outcome_or_all),
+        "count": count,
         "env_id": env_id,
         "outcome": outcome,
         "outcomes": {state: results.WORDS[state] for state in ENDINGS} | {REPLACED: "replaced by a retry"},

@@ -91,6 +91,13 @@ class EpisodeRecord:
         extras = [turn.extra for turn in self.turns if turn.extra]
         return sum(extra.get("tokens_in", 0) for extra in extras), sum(extra.get("tokens_out", 0) for extra in extras)
 
+    @property
+    def answer_seconds(self) -> float | None:
+        """The mean time in seconds that the agent in `seat` took for an answer; None if it does not measure that."""
+        extras = [turn.extra for turn in self.turns if turn.extra and turn.seat in (None, self.seat)]
+        seconds = [extra["seconds"] for extra in extras if "seconds" in extra]
+        return sum(seconds) / len(seconds) if seconds else None
+
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:

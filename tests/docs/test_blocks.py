@@ -45,6 +45,7 @@ ELSEWHERE = {
     "docs/engine.md": "tests/engine/test_engine_page.py",
     "docs/tools.md": "tests/engine/tools/test_documentation.py",
     "docs/api.md": "tests/platform/test_api_page.py",
+    "docs/evaluations.md": "tests/apps/jobs/test_exports.py",
     "docs/add-an-environment.md": "tests/docs/test_authoring.py and tests/engine/test_written_for_gem.py",
 }
 """Pages whose Python has tests of its own, which look at what comes of it."""

@@ -47,12 +47,13 @@ def list_jobs(
     tag: Annotated[str, Query("", max_length=40, description="Only jobs with this tag.")] = "",
     group: Annotated[str, Query("", max_length=12, description="Only jobs that were submitted together.")] = "",
     q: Annotated[str, Query("", max_length=200, description="Words of the name and the notes, or of the agent.")] = "",
+    archived: Annotated[bool, Query(False, description="Archived jobs, which are left out otherwise.")] = False,
     cursor: Cursor = "",
     limit: Limit = 50,
 ) -> schemas.JobPage:
     """Jobs, the newest first."""
     rows = Job.objects.owned(request.user) if mine else Job.objects.listed_for(request.user)
-    rows = rows.filed_under(request.user, words=q, tag=tag, group=group)
+    rows = rows.filed_under(request.user, words=q, tag=tag, group=group).filter(archived__isnull=not archived)
     if kind is not None:
         rows = rows.filter(kind=kind)
     if state is not None:

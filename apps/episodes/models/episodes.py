@@ -17,6 +17,7 @@ from apps.episodes.models.turns import Turn
 from apps.moderation.moderated import Moderated
 from apps.visibility import Claim, Person, Visibility, VisibleQuerySet, column, narrower
 from gem.errors import UnknownEnvironment
+from gem.evaluation.endings import MAX_CHARS
 from gem.tools.tool_catalog import as_fields, names_of
 from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
 
@@ -175,6 +176,18 @@ class Episode(Moderated):
     """Why it failed: the error of the environment, or why the agent gave no answer."""
     failed_by = models.CharField(max_length=12, choices=FailedBy.choices, blank=True, default="", db_default="")
     """Whose failure it was (`gem.errors.failure_of`); empty if there was none, or it was ours."""
+    ending_kind = models.CharField(max_length=12, blank=True, default="", db_default="")
+    """Of an unsolved episode of a job: how it ended (`gem.evaluation.endings.KINDS`). Empty in old rows."""
+    ending_text = models.CharField(max_length=MAX_CHARS, blank=True, default="", db_default="")
+    """What the error or the environment said last, the same for all episodes that ended alike."""
+    tokens_in = models.BigIntegerField(null=True, blank=True)
+    tokens_out = models.BigIntegerField(null=True, blank=True)
+    """Of an episode of a job: the tokens of its turns. In old rows, this and what follows is null."""
+    answer_seconds = models.FloatField(null=True, blank=True)
+    """The mean time that the evaluated agent took for an answer, if it measures that."""
+    unreadable = models.IntegerField(null=True, blank=True)
+    forbidden = models.IntegerField(null=True, blank=True)
+    """Actions of the evaluated agent that the environment could not understand, and that its rules do not allow."""
     first_observation = models.TextField(blank=True)
     first_info = models.JSONField(default=dict, blank=True)
     turn_count = models.PositiveIntegerField(default=0)

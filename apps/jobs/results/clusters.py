@@ -116,8 +116,26 @@ def _over_environments(
         return parts[0]
     if min(part.seeds for part in parts) < MIN_SEEDS:
         return statistic(everything)
+    return _pooled(parts)
+
+
+def over_environments(parts: Sequence[Scores]) -> Scores:
+    """The statistics of several environments together, with equal weights. Environments without episodes are left out.
+
+    There are no intervals if one of them has too few seeds for one.
+    """
+    returns = [scores.mean_return for scores in parts if scores.mean_return is not None]
+    successes = [scores.success for scores in parts if scores.success is not None]
+    return Scores(_pooled(returns), _pooled(successes)) if returns and successes else Scores()
+
+
+def _pooled(parts: Sequence[Estimate]) -> Estimate:
+    if len(parts) == 1:
+        return parts[0]
     mean = sum(part.mean for part in parts) / len(parts)
-    if all(part.interval is None for part in parts):
-        return Estimate(mean, None, None, len(everything), parts[0].reason)
+    seeds = sum(part.seeds for part in parts)
+    fewest = min(parts, key=lambda part: part.seeds)
+    if fewest.seeds < MIN_SEEDS or all(part.interval is None for part in parts):
+        return Estimate(mean, None, None, seeds, fewest.reason)
     known = [Interval(*(part.interval or (part.mean, part.mean, part.mean))) for part in parts]
-    return Estimate(*pool(known), len(everything))
+    return Estimate(*pool(known), seeds)

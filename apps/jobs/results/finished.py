@@ -47,8 +47,8 @@ def latest(job: Job, count: int) -> list[Episode]:
     return [by_slot[slot] for slot in slots[:count] if slot in by_slot]
 
 
-def slots_of(job: Job, env_id: str = "", ending: str = "") -> QuerySet[Episode, int | None]:
-    """The slots of the job's finished episodes, of one environment and with one outcome if these are given."""
+def slots_of(job: Job, env_id: str = "", ending: str = "", seed: int | None = None) -> QuerySet[Episode, int | None]:
+    """The slots of the job's finished episodes, of one environment, outcome and seed if these are given."""
     episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False).order_by("slot")
     if env_id:
         shards = [shard for shard in job.shards.all() if shard.env_id == env_id]
@@ -57,6 +57,8 @@ def slots_of(job: Job, env_id: str = "", ending: str = "") -> QuerySet[Episode, 
         episodes = episodes.filter(slot__gte=first, slot__lt=last)
     if ending:
         episodes = episodes.filter(ENDINGS[ending])
+    if seed is not None:
+        episodes = episodes.filter(seed=seed)
     return episodes.values_list("slot", flat=True)
 
 
@@ -86,7 +88,14 @@ class Page:
 
 
 def page_of(
-    job: Job, asked: Mapping[str, str], size: int, *, env_id: str = "", ending: str = "", hidden: bool = False
+    job: Job,
+    asked: Mapping[str, str],
+    size: int,
+    *,
+    env_id: str = "",
+    ending: str = "",
+    seed: int | None = None,
+    hidden: bool = False,
 ) -> Page:
     """The page that an address asks for by `after`, `before` or `page`; the first page otherwise.
 
@@ -95,9 +104,10 @@ def page_of(
         size: episodes on a page.
         env_id: only episodes of this environment; empty for all.
         ending: only episodes with this outcome; empty for all.
+        seed: only episodes with this seed; None for all.
         hidden: see `finished`.
     """
-    matches = slots_of(job, env_id, ending)
+    matches = slots_of(job, env_id, ending, seed)
     if (before := _slot(asked.get("before", ""))) is not None:
         slots = list(matches.filter(slot__lt=before).order_by("-slot")[: size + 1])
         if len(slots) > size:
@@ -111,7 +121,7 @@ def page_of(
         start = (page_number(asked.get("page", "")) - 1) * size
     slots = list(matches[start : start + size + 1])
     if not slots and (start or after is not None):
-        last = list(slots_of(job, env_id, ending).order_by("-slot")[: size + 1])
+        last = list(slots_of(job, env_id, ending, seed).order_by("-slot")[: size + 1])
         return _page(job, last[:size][::-1], is_first=len(last) <= size, is_last=True, hidden=hidden)
     is_first = not start and after is None
     return _page(job, slots[:size], is_first=is_first, is_last=len(slots) <= size, hidden=hidden)
@@ -127,6 +137,11 @@ def _page(job: Job, slots: Sequence[int | None], *, is_first: bool, is_last: boo
     rows = list(finished(job, hidden=hidden).filter(slot__in=slots))
     before, after = (slots[0], slots[-1]) if slots else (None, None)
     return Page(rows, before=None if is_first else before, after=None if is_last else after)
+
+
+def seed_of(text: str) -> int | None:
+    """The seed that an address names; None if it is none."""
+    return int(text) if text.isascii() and text.lstrip("-").isdecimal() and len(text) < 19 else None
 
 
 def _slot(text: str) -> int | None:

@@ -9,9 +9,12 @@ from urllib.parse import quote
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 
+from apps.jobs.analysis.seeds import SeedCell, SeedRow
 from apps.jobs.estimates import Range
+from apps.jobs.models import Job
 from apps.jobs.results import EnvironmentResults, EpisodeCell, Segment
 
 register = template.Library()
@@ -67,6 +70,24 @@ def _segment(line: EnvironmentResults, segment: Segment) -> str:
         f'<a href="?env_id={quote(line.env_id)}&amp;page={segment.page}#grid" tabindex="-1">'
         f"<title>{segment.words}</title>"
         f'<rect class="ground" {place}/><rect class="share" fill-opacity="{segment.ink:.2f}" {place}/></a>'
+    )
+
+
+@register.simple_tag
+def heat_cells(job: Job, row: SeedRow) -> SafeString:
+    """The cells of an environment in the map of seeds: `{% heat_cells job row %}`. A page may have 1,440."""
+    episodes = f"{reverse('jobs:episodes', args=[job.pk])}?env_id={quote(row.env_id)}"
+    return SafeString("".join(_heat_cell(cell, row.env_id, episodes) for cell in row.cells))
+
+
+def _heat_cell(cell: SeedCell | None, env_id: str, episodes: str) -> str:
+    if cell is None:
+        return '<td class="heat" data-s="none"><span class="sr">not played</span></td>'
+    address = _address().format(cell.episode_id) if cell.episode_id else f"{episodes}&amp;seed={cell.seed}"
+    shown = "!" if cell.level == "error" else cell.solved  # numbers, our own words, and an id of the registry
+    return (
+        f'<td class="heat" data-s="{cell.level}"><a href="{address}" aria-label="{escape(env_id)}, {cell.words}"'
+        f' title="{cell.words}">{shown}</a></td>'
     )
 
 

@@ -18,6 +18,7 @@ from gem.errors import UsageError
 if TYPE_CHECKING:
     from gem.client import Client
     from gem.client.effects import Progress
+    from gem.client.schemas.job_results import Table, TableFormat
 
 STDOUT = "-"
 
@@ -40,13 +41,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--update", type=int, metavar="N", help="of a training: the checkpoint after this update (newest)"
     )
     parser.add_argument("--episodes", action="store_true", help="of a training: the kept episodes, not a checkpoint")
+    parser.add_argument(
+        "--format",
+        choices=("csv", "jsonl", "parquet"),
+        help="of an evaluation: a table in this format; without it, whole records as JSON Lines",
+    )
+    parser.add_argument(
+        "--table", choices=("episodes", "turns", "scores"), help="of an evaluation: which table (episodes)"
+    )
     parser.add_argument("--url", help="the server (GEMWEB_URL, else that of the last gemweb login)")
 
 
-def run(key: str, out: str | None, update: int | None, episodes: bool, url: str | None) -> int:
+def run(
+    key: str,
+    out: str | None,
+    update: int | None,
+    episodes: bool,
+    format: TableFormat | None,  # noqa: A002 (the name of the option)
+    table: Table | None,
+    url: str | None,
+) -> int:
     """Fetch it into a file, which is complete if it is there."""
     with connect(url) as client:
-        found = _find(client, key, update, episodes=episodes)
+        found = (
+            _table(client, key, table or "episodes", format or "parquet")
+            if format or table
+            else _find(client, key, update, episodes=episodes)
+        )
         with _target(out or found.filename) as (file, name), ProgressBar(found.what) as bar:
             size = lines = 0
             for part in found.parts(bar):
@@ -81,6 +102,23 @@ def _find(client: Client, key: str, update: int | None, *, episodes: bool) -> Fo
         if agent.kind == "checkpoint":
             return Found(f"Checkpoint {key}", f"{key}.zip", lambda bar: client.agents.weights(key, progress=bar))
     raise UsageError(f"There is no job, episode, training or checkpoint {key} on {client.url} that you may see.")
+
+
+def _table(client: Client, key: str, table: Table, form: TableFormat) -> Found:
+    """A table of an evaluation.
+
+    Raises:
+        UsageError: if the id names no evaluation that the token may see.
+    """
+    from gem.client.errors import NotFound  # noqa: PLC0415 (the other commands start faster without it)
+
+    with suppress(NotFound):
+        job = client.jobs.get(key)
+        if job.kind == "evaluation":
+            name = f"job-{job.id}-{table}.{form}"
+            what = f"{table.capitalize()} of evaluation {job.id}"
+            return Found(what, name, lambda bar: client.jobs.table(job.id, table, form, progress=bar))
+    raise UsageError(f"There is no evaluation {key} on {client.url} that you may see, and only these have tables.")
 
 
 def _checkpoint(client: Client, key: str, update: int | None) -> Found:

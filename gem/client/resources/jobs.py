@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from gem.client.effects import Progress
@@ -10,12 +10,15 @@ from gem.client.events import Event
 from gem.client.request import Events, Lines, Pages, Parts, Request, Resource, iterates, sends
 from gem.client.resources.following import events_of, place
 from gem.client.schemas import (
+    Analysis,
     Checkpoint,
     CheckpointPage,
     EpisodeEnd,
     EpisodeRecord,
+    Exports,
     Extension,
     Job,
+    JobChange,
     JobEpisode,
     JobEpisodePage,
     JobPage,
@@ -28,11 +31,14 @@ from gem.client.schemas import (
     Pace,
     Results,
     Retry,
+    SeedPage,
+    SeedResult,
     Submitted,
     Training,
     VisibilityChoice,
 )
 from gem.client.schemas.base import JobState, Visibility
+from gem.client.schemas.job_results import Table, TableFormat
 from gem.evaluation.spec import EvaluationSpec
 from gem.evaluation.submission import Submission
 
@@ -55,6 +61,7 @@ class Jobs(Resource[R_co]):
         tag: str | None = None,
         group: str | None = None,
         q: str | None = None,
+        archived: bool | None = None,
         most: int | None = None,
     ) -> Pages[JobSummary]:
         """Iterate over jobs, the newest first.
@@ -63,8 +70,9 @@ class Jobs(Resource[R_co]):
             tag: only those with this tag.
             group: only those that were submitted together: `JobSummary.group`.
             q: only those with these words in their name, their notes or the name of their agent.
+            archived: archived jobs, which are left out otherwise.
         """
-        query = {"kind": kind, "state": state, "mine": mine, "tag": tag, "group": group, "q": q}
+        query = {"kind": kind, "state": state, "mine": mine, "tag": tag, "group": group, "q": q, "archived": archived}
         return Pages(Request("GET", "jobs", JobPage, query), most)
 
     @sends
@@ -120,6 +128,51 @@ class Jobs(Resource[R_co]):
     def export(self, job_id: str, *, progress: Progress | None = None) -> Parts[bytes]:
         """Iterate over the parts of a file with these episodes, which `gemweb replay` reads: JSON lines."""
         return Parts(Request("GET", f"{place('jobs', job_id)}/episodes.jsonl", bytes), progress)
+
+    @sends
+    def analysis(self, job_id: str, *, env_id: str | None = None) -> Request[Analysis]:
+        """Return groups, distributions, failures, and the worst and the best replays of an evaluation.
+
+        Args:
+            env_id: only this environment in the distributions.
+        """
+        return Request("GET", f"{place('jobs', job_id)}/analysis", Analysis, {"env_id": env_id})
+
+    @iterates
+    def seeds(self, job_id: str, *, most: int | None = None) -> Pages[SeedResult]:
+        """Iterate over the outcomes of all seeds of an evaluation, by environment and seed."""
+        return Pages(Request("GET", f"{place('jobs', job_id)}/seeds", SeedPage, {"limit": 200}), most)
+
+    @sends
+    def exports(self, job_id: str) -> Request[Exports]:
+        """Return the tables that `table` fetches, with what their columns mean, and the data that were played on."""
+        return Request("GET", f"{place('jobs', job_id)}/exports", Exports)
+
+    @iterates
+    def table(
+        self, job_id: str, table: Table, form: TableFormat = "parquet", *, progress: Progress | None = None
+    ) -> Parts[bytes]:
+        """Iterate over the parts of a file with the episodes, the turns or the scores of an evaluation."""
+        return Parts(Request("GET", f"{place('jobs', job_id)}/export/{table}.{form}", bytes), progress)
+
+    @sends
+    def change(
+        self,
+        job_id: str,
+        *,
+        name: str | None = None,
+        notes: str | None = None,
+        tags: Sequence[str] | None = None,
+        archived: bool | None = None,
+    ) -> Request[Job]:
+        """Change the name, the notes or the tags of your evaluation, or archive it. What is left out stays."""
+        content = JobChange(name=name, notes=notes, tags=None if tags is None else [*tags], archived=archived)
+        return Request("PATCH", place("jobs", job_id), Job, content=content, keyed=True)
+
+    @sends
+    def delete(self, job_id: str) -> Request[None]:
+        """Delete your evaluation with its results and episodes. It must have ended; ranked ones cannot be deleted."""
+        return Request("DELETE", place("jobs", job_id), type(None), keyed=True)
 
     @iterates
     def log(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 
 from apps.accounts.models import User
@@ -13,7 +14,7 @@ from apps.episodes import operations as episodes
 from apps.episodes.models import Episode
 from apps.jobs import estimates, operations
 from apps.jobs.models import Job
-from apps.jobs.pages import set_up
+from apps.jobs.pages import again, set_up
 from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_scores
 from gem import benchmarks
@@ -99,8 +100,10 @@ def test_who_logs_in_on_the_way_finds_the_tools_as_they_were(ada: User, client: 
 
 
 def test_the_same_can_be_asked_again_and_run_from_a_shell(ada: User) -> None:
-    shown = set_up(submitted())
-    assert "tool=search%3Awikigame&max_tool_uses=3&tool_format=tags" in shown["again"]
+    job = submitted()
+    filled_in = QueryDict(again(job, ada))
+    assert [filled_in[name] for name in ("tool", "max_tool_uses", "tool_format")] == [TOOL, "3", "tags"]
+    shown = set_up(job)
     spec = EvaluationSpec.model_validate_json(shown["spec_json"])
     assert (spec.tools, spec.max_tool_uses) == ((TOOL,), 3)
     ranked = set_up(operations.submit(None, EvaluationSpec(agent="random", benchmark="games", tools=(TOOL,))))

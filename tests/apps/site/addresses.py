@@ -149,6 +149,11 @@ TABLE: dict[str, Address] = {
     "jobs:controls": Address("200", names=("job",)),
     "jobs:under_way": Address("200", names=("job",)),
     "jobs:progress": Address("200", names=("job",)),
+    "jobs:results": Address("200", names=("job",)),
+    "jobs:export": Address("200", names=("job", "table", "format")),
+    "jobs:describe": Address("302 403 302 403", names=("job",), post=True, sent={"name": "another"}),
+    "jobs:archive": Address("302 403 302 403", names=("job",), post=True, sent={"archived": "1"}),
+    "jobs:delete": Address("302 403 302 403", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
     "trainings:train": Address("200"),
     "trainings:compare": Address("200"),
@@ -261,6 +266,8 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
         "zero": 0,
         "one": 1,
         "pause": "pause",
+        "table": "episodes",
+        "format": "csv",
     }
 
 

@@ -140,12 +140,43 @@ def test_the_list_and_the_leaderboard_look_right_everywhere(page: Page) -> None:
         check_looks(page)
 
 
+def _read_export_and_archive(page: Page) -> None:
+    """Read the result part by part, download its turns, and archive the job under another name."""
+    job = page.url
+    page.locator("#seeds").scroll_into_view_if_needed()
+    cells = page.locator("#seeds td a")
+    expect(cells).to_have_count(40)
+    cells.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(cells.nth(1)).to_be_focused()
+    page.locator("#failures").scroll_into_view_if_needed()
+    expect(page.locator("#failures .clusters li").first).to_contain_text("Examples: seed")
+    expect(page.locator("#distributions svg").first).to_have_attribute(
+        "aria-label", re.compile("Return of 50 episodes")
+    )
+    check_looks(page)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Parquet of turns").click()
+    assert download.value.suggested_filename.endswith("-turns.parquet")
+    page.locator("summary", has_text="More").click()
+    page.get_by_role("button", name="Name, tags and notes").click()
+    page.get_by_label("Name", exact=True).fill("Fifty guesses")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Fifty guesses")
+    page.locator("summary", has_text="More").click()
+    page.get_by_role("button", name="Archive").click()
+    page.goto("/jobs/?archived=1")
+    expect(page.get_by_role("link", name="Fifty guesses")).to_be_visible()
+    page.goto(job)
+
+
 def test_a_spectator_sees_a_strangers_job_and_no_buttons_for_it(
     logged_in: Page, second_page: Callable[[], Page]
 ) -> None:
     logged_in.goto("/jobs/new/?agent=random&benchmark=&env_id=game:GuessTheNumber-v0&episodes_per_env=50")
     logged_in.get_by_role("button", name="Submit evaluation").click()
     expect(logged_in.locator("#state")).to_contain_text("done", timeout=FINISH_MS)
+    _read_export_and_archive(logged_in)
     stranger = second_page()
     stranger.goto(logged_in.url)
     expect(stranger.locator("#state")).to_contain_text("done")

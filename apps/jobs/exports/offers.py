@@ -1,0 +1,37 @@
+"""The tables of a job that one can download, as its page offers them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apps.jobs.exports.tables import FORMATS, Format, TableName
+from apps.jobs.models import Job
+from apps.jobs.results import clusters
+
+NAMES: dict[Format, str] = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A table that one can download."""
+
+    table: TableName
+    rows: int
+    a_row: str
+    """What a row is, in words."""
+
+    @property
+    def formats(self) -> list[tuple[Format, str]]:
+        """The formats with their names."""
+        return [(form, NAMES[form]) for form in FORMATS]
+
+
+def offers(job: Job) -> list[Offer]:
+    """The tables of an evaluation; none before its first episode."""
+    if not job.episodes_done:
+        return []
+    return [
+        Offer("scores", clusters.scores_of(job).total.seeds, "seed of an environment"),
+        Offer("episodes", job.episodes_done, "episode"),
+        Offer("turns", job.turns_done, "turn"),
+    ]
