@@ -71,8 +71,8 @@ def record_points(claim: Claim, rows: Sequence[Mapping[str, Any]]) -> None:
     points = [Point(job_id=claim.job_id, update=row["update"], data=dict(row)) for row in rows]
     Point.objects.bulk_create(points, update_conflicts=True, unique_fields=["job", "update"], update_fields=["data"])
     for point in points:  # a checkpoint may be found before the point of its update is read
-        found = Checkpoint.objects.filter(job=claim.job_id, update=point.update, success=None)
-        found.update(success=point.data.get("success"))
+        early = Checkpoint.objects.filter(job=claim.job_id, update=point.update, success=None)
+        early.update(success=point.data.get("success"))
     last = rows[-1]
     if last["update"] > shard.done:
         note_progress(shard)
