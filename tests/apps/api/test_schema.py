@@ -76,6 +76,8 @@ def send_to_every_operation(world: tuple[Any, dict[str, Any], str], requests: in
             "number": 1,
             "signature": "nobody-was-sent-this",
             "kind": "episode",
+            "table": "episodes",
+            "form": "csv",
             "key": objects["episode"],
             "slot": 1,
         }
