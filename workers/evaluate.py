@@ -93,7 +93,8 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
     is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
     job_ended = False
     started = monotonic()
-    slots = _while_wanted(claim.slots(), lease, ledger)
+    open_slots = claim.slots()
+    slots, left = _while_wanted(open_slots, lease, ledger), len(open_slots)
     play_all = partial(
         rollout,
         agent,
@@ -109,7 +110,9 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
             counted = count_as_failed(claim.spec, records)
             failpoint("played")
             agent_seconds = agent.take_seconds()
-            ledger.flush()  # so that the books of a job that ends now are complete
+            left -= len(records)
+            if left <= 0:  # the job may end now, and its books are complete then
+                ledger.flush()
             seconds = WorkerSeconds(monotonic() - started, agent_seconds)
             job_ended = leases.record_episodes(claim, records, seconds, counted)
             failpoint("recorded")
