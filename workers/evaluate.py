@@ -35,6 +35,9 @@ from workers.lease import GivesWay, Lease, WatchedAsync, watched
 CHUNK_SECONDS = 0.5
 """Finished episodes are recorded, and shown on the job's page, about this often."""
 CHUNK_EPISODES = 500
+MANY_EPISODES, MANY_CHUNK_SECONDS = 16, 0.25
+"""With so many episodes of an asynchronous agent at a time, those that end within these seconds are recorded together.
+Of fewer, each is recorded as it ends, because the next one may take minutes."""
 
 SLICE_SECONDS = 5.0
 """A shard that takes longer gives way to somebody else who waits and has less. Its running episodes are finished."""
@@ -105,7 +108,10 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
     )
     with closing(with_retries(play_all, slots, claim.spec.retries, partial(discard, claim))) as episodes:
         results = (record for record in _as_ordered(claim, lease, episodes) if record.failed_by != "budget")
-        for records in _chunks(results, 0.0 if is_async else CHUNK_SECONDS):
+        chunk_seconds = CHUNK_SECONDS
+        if is_async:
+            chunk_seconds = MANY_CHUNK_SECONDS if claim.spec.num_envs >= MANY_EPISODES else 0.0
+        for records in _chunks(results, chunk_seconds):
             lease.check()
             counted = count_as_failed(claim.spec, records)
             failpoint("played")

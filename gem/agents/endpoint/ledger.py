@@ -28,7 +28,7 @@ from gem.errors import BudgetUsedUp, EpisodeLimitReached
 
 logger = logging.getLogger(__name__)
 
-GATHER_SECONDS = 0.01
+GATHER_SECONDS = 0.004
 """Between two writes, so that requests which begin one shortly after another are one write."""
 LOOK_SECONDS = 0.25
 """How often it is tried whether there is room again, and how long a booking waits if nothing else is to be written."""
