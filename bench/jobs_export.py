@@ -16,7 +16,7 @@ import psutil
 from bench.stack import Stack, machine, print_table
 
 ENV_IDS = ("game:GuessTheNumber-v0-hard", "game:Minesweeper-v0-hard", "game:Wordle-v0-hard")
-EPISODES = 30_000
+EPISODES, REPEATS = 10_000, 3
 """Episodes of each environment that are planned; recording stops when there are enough turns."""
 TARGET = 100_000
 """Turns a second."""
@@ -73,8 +73,10 @@ def _recorded(turns: int) -> Any:
     from gem.evaluation.spec import EvaluationSpec
     from gem.rollout import rollout
 
-    settings.EPISODES_PER_JOB = max(settings.EPISODES_PER_JOB, len(ENV_IDS) * EPISODES)
-    job = operations.submit(None, EvaluationSpec(agent="random", env_ids=ENV_IDS, episodes_per_env=EPISODES))
+    settings.EPISODES_PER_JOB = max(settings.EPISODES_PER_JOB, len(ENV_IDS) * EPISODES * REPEATS)
+    job = operations.submit(
+        None, EvaluationSpec(agent="random", env_ids=ENV_IDS, episodes_per_env=EPISODES, repeats=REPEATS)
+    )
     agent = make_agent("random")
     while (job := Job.objects.get(pk=job.pk)).turns_done < turns and (claim := leases.claim()) is not None:
         leases.record_episodes(claim, list(rollout(agent, claim.slots(), num_envs=16)))
