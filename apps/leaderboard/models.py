@@ -46,7 +46,7 @@ class Score(models.Model):
     """An agent's result on one environment of a benchmark, or over all of it (`env_id` empty).
 
     `mean`, `low` and `high` are normalized: 0 is the random agent's reference, 1 the best possible. The interval
-    is a 95 % bootstrap over episodes.
+    is that of `gem.evaluation.scores.interval` over episodes.
     """
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="scores")

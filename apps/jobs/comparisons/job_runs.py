@@ -14,8 +14,9 @@ from apps.jobs import pages
 from apps.jobs.models import Job
 from gem.evaluation.comparison.runs import Run, ScoredEpisode
 
-MAX_EPISODES = 60_000
-"""Episodes of all evaluations together that a page compares; `gemweb compare` has no such limit."""
+MAX_EPISODES = 20_000
+"""Episodes of all evaluations together that a page compares, which takes about half a second of computing. `gemweb
+compare` has no such limit."""
 
 
 def runs_of(jobs: Sequence[Job], viewer: Viewer) -> list[Run]:

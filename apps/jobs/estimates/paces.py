@@ -21,6 +21,8 @@ from apps.jobs.models import Job, JobQuerySet, Shard
 
 PRIOR_SHARDS = 4.0
 """The weight of the usual spread, in shards."""
+NEWEST_JOBS = 50
+"""Jobs of an agent, or of a kind of agents, that are looked at first; older ones only for environments not in these."""
 QUANTITIES = ("turns", "tokens_in", "tokens_out", "seconds")
 """The columns of a shard whose means and spreads are known."""
 
@@ -67,7 +69,7 @@ def paces(
         known: count only these jobs; None counts all.
         num_envs: how many episodes will be played at a time; the waiting of endpoint agents is shared by them.
     """
-    rows = _sums(_shards(env_ids, tools, known).filter(job__agent=agent), "env_id")
+    rows = _evidence(_jobs(tools, known).filter(agent=agent), env_ids, "env_id")
     concurrency = num_envs if agent.kind == Agent.Kind.ENDPOINT else None
     return {env_id: _pace(found, concurrency) for (env_id,), found in rows.items()}
 
@@ -76,29 +78,42 @@ def paces_of_others(
     agent: Agent, env_ids: Iterable[str], tools: Sequence[str] | None, known: JobQuerySet, num_envs: int
 ) -> dict[str, list[Pace]]:
     """The paces of other agents of the same kind, by environment and in the jobs that the caller may know of."""
-    shards = _shards(env_ids, tools, known).filter(job__agent__kind=agent.kind).exclude(job__agent=agent)
+    jobs = _jobs(tools, known).filter(agent__kind=agent.kind).exclude(agent=agent)
     concurrency = num_envs if agent.kind == Agent.Kind.ENDPOINT else None
     by_env: dict[str, list[Pace]] = defaultdict(list)
-    for (env_id, _), found in _sums(shards, "env_id", "job__agent").items():
+    for (env_id, _), found in _evidence(jobs, env_ids, "env_id", "job__agent").items():
         by_env[env_id].append(_pace(found, concurrency))
     return by_env
 
 
-def _shards(env_ids: Iterable[str] | None, tools: Sequence[str] | None, known: JobQuerySet | None) -> Any:
-    """Shards of evaluations with counted episodes."""
-    shards = Shard.objects.filter(_with_tools(tools), job__kind=Job.Kind.EVALUATION, done__gt=F("errors"))
-    if known is not None:
-        shards = shards.filter(job__in=known)
+def _jobs(tools: Sequence[str] | None, known: JobQuerySet | None) -> JobQuerySet:
+    """Evaluations with these tools."""
+    return (Job.objects.all() if known is None else known).filter(_with_tools(tools), kind=Job.Kind.EVALUATION)
+
+
+def _evidence(jobs: JobQuerySet, env_ids: Iterable[str] | None, *keys: str) -> dict[tuple[Any, ...], Any]:
+    """Sums over the shards of the newest jobs, and of all of them for environments that these have not played."""
+    if env_ids is None:
+        return _sums(_shards(jobs, None), *keys)
+    wanted = set(env_ids)
+    rows = _sums(_shards(jobs.order_by("-created")[:NEWEST_JOBS], wanted), *keys)
+    missing = wanted - {env_id for env_id, *_ in rows}
+    return {**rows, **_sums(_shards(jobs, missing), *keys)} if missing else rows
+
+
+def _shards(jobs: JobQuerySet, env_ids: Iterable[str] | None) -> Any:
+    """Shards of these jobs with counted episodes."""
+    shards = Shard.objects.filter(job__in=jobs.values("pk"), done__gt=F("errors"))
     if env_ids is not None:
         shards = shards.filter(env_id__in=list(env_ids))
     return shards.annotate(counted=Cast(F("done") - F("errors"), FloatField()))
 
 
 def _with_tools(tools: Sequence[str] | None) -> Q:
-    """A filter of shards by the tools of their jobs."""
+    """A filter of jobs by their tools."""
     if tools is None:
         return Q()
-    return Q(job__spec__tools=list(tools)) | (Q() if tools else Q(job__spec__tools__isnull=True))
+    return Q(spec__tools=list(tools)) | (Q() if tools else Q(spec__tools__isnull=True))
 
 
 def _sums(shards: Any, *keys: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:

@@ -164,12 +164,14 @@ def test_tries_of_a_seed_are_one_observation(ada: User, as_ada: Client) -> None:
     for seed, value in job.batch.episodes.values_list("seed", "seats__total_reward"):
         returns.setdefault(seed, []).append(value)
     expected = estimate_return(SeedSums.of(values) for values in returns.values())
-    assert clusters.scores_of(job).total.mean_return == expected
-    assert expected.seeds == 30
+    mean_return = clusters.scores_of(job).total.mean_return
+    interval = (mean_return.mean, mean_return.low, mean_return.high)
+    assert interval == pytest.approx((expected.mean, expected.low, expected.high))
+    assert mean_return.seeds == expected.seeds == 30
     assert "n = 30 seeds" in said(as_ada.get(job.get_absolute_url()))
     score = as_ada.get(f"/api/v1/jobs/{job.pk}").json()["score"]
     assert (score["seeds"], score["counted"]) == (30, 120)
-    assert (score["return_low"], score["return_high"]) == (expected.low, expected.high)
+    assert (score["return_low"], score["return_high"]) == pytest.approx((expected.low, expected.high))
 
 
 def test_few_seeds_and_equal_returns_have_no_interval_and_say_why(ada: User, as_ada: Client) -> None:
