@@ -43,6 +43,8 @@ def matching(pattern: str) -> list[str]:
     """The registered ids that a pattern or an id matches."""
     if len(pattern) > MAX_PATTERN or pattern.count(WILDCARD) > 2:
         return []
+    if WILDCARD not in pattern:
+        return [spec.id for spec in registry.specs() if spec.id == pattern]
     plain = pattern.replace("[", "[[]").replace("?", "[?]")  # only the wildcard has a meaning
     return [spec.id for spec in registry.specs() if fnmatchcase(spec.id, plain)]
 
