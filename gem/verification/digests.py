@@ -1,7 +1,8 @@
 """Digests of turns, episodes and rows: SHA-256 over canonical JSON.
 
 They cover what a record says of the environment: which one it was, with which seed and data, what it was sent, and all
-that it returned. They leave out what an agent says of itself (`TurnRecord.extra`: notes, tokens, seconds) and who played.
+that it returned. They leave out who played, and what an agent says of itself (`TurnRecord.extra`: notes, tokens,
+seconds).
 
 They are not the digests of `tests/engine/golden.json` and `gem.check`, which pin what environments give and include no
 identity; both stay as they are.
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -201,7 +202,7 @@ def inclusions(leaves: Iterable[Leaf], wanted: Iterable[tuple[str, int]]) -> dic
 
 def _in_order(leaves: Iterable[Leaf]) -> Sequence[Leaf]:
     ordered = sorted(leaves)
-    for leaf, following in zip(ordered, ordered[1:], strict=False):
+    for leaf, following in pairwise(ordered):
         if leaf[:2] == following[:2]:
             raise InvalidData(f"The row has two episodes with the index {leaf.index} of {leaf.env_id}.")
     return ordered

@@ -72,7 +72,9 @@ def test_numbers_are_written_as_in_the_rfc() -> None:
 
 def test_keys_are_sorted_by_utf_16_and_large_whole_numbers_are_strings() -> None:
     assert canonical_json({"\U0001f600": 1, "\ufb33": 2, "a": 3}) == '{"a":3,"\U0001f600":1,"\ufb33":2}'.encode()
-    assert canonical_json([2**53 - 1, 2**53, -(2**63)]) == b'[9007199254740991,"9007199254740992","-9223372036854775808"]'
+    assert (
+        canonical_json([2**53 - 1, 2**53, -(2**63)]) == b'[9007199254740991,"9007199254740992","-9223372036854775808"]'
+    )
     assert canonical_json({1: (True, 1.0)}) == b'{"1":[true,1]}'
 
 
@@ -135,7 +137,9 @@ def test_the_digest_of_an_episode_is_written_out() -> None:
     assert episode_digest(played) == sha256(rfc8785.dumps(episode)).hexdigest()
 
 
-def test_a_file_has_the_digest_of_what_was_played(record: EpisodeRecord, two_seats: EpisodeRecord, tmp_path: Path) -> None:
+def test_a_file_has_the_digest_of_what_was_played(
+    record: EpisodeRecord, two_seats: EpisodeRecord, tmp_path: Path
+) -> None:
     path = tmp_path / "episodes.jsonl"
     path.write_text("".join(episode_files.episode_line(one, "random") for one in (record, two_seats)), "utf-8")
     read = [stored.record for stored in episode_files.read(path)]
@@ -182,7 +186,9 @@ CHANGES: list[Callable[[EpisodeRecord], object]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_every_change_of_a_record_changes_its_digest(record: EpisodeRecord, change: Callable[[EpisodeRecord], object]) -> None:
+def test_every_change_of_a_record_changes_its_digest(
+    record: EpisodeRecord, change: Callable[[EpisodeRecord], object]
+) -> None:
     changed = deepcopy(record)
     change(changed)
     assert asdict(changed) != asdict(record)
@@ -195,7 +201,9 @@ def test_the_reward_of_another_seat_is_covered(two_seats: EpisodeRecord) -> None
     assert episode_digest(changed) != episode_digest(two_seats)
 
 
-def test_whole_rewards_are_the_same_as_floats_and_what_agents_say_of_themselves_is_left_out(record: EpisodeRecord) -> None:
+def test_whole_rewards_are_the_same_as_floats_and_what_agents_say_of_themselves_is_left_out(
+    record: EpisodeRecord,
+) -> None:
     assert turn_digest("", {}, reward=1) == turn_digest("", {}, reward=1.0)
     changed = deepcopy(record)
     changed.turns = [replace(turn, extra={"note": "thinking"}) for turn in changed.turns]
