@@ -213,6 +213,11 @@ class SignedCertificate:
                 "another key did."
             )
         certificate = _parse(self.document)
+        if trusted.site and certificate.site != trusted.site:
+            raise NotProved(
+                f"The certificate says that it is of {certificate.site}, and the key {entry.id} that signed it is of "
+                f"{trusted.site}."
+            )
         if (entry.begins and certificate.issued < entry.begins) or (entry.ends and certificate.issued > entry.ends):
             raise NotProved(
                 f"The certificate is dated {certificate.issued:%Y-%m-%d %H:%M} UTC, when the key {entry.id} did not "

@@ -10,12 +10,12 @@ identity; both stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from gem.errors import InvalidData
 from gem.records import EpisodeRecord, Identity
@@ -136,6 +136,18 @@ class Inclusion(NamedTuple):
     """The number of leaves."""
     path: tuple[str, ...]
     """The hashes from beside the leaf to below the root, in hexadecimal digits."""
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """Read a proof from plain data, such as `_asdict()` returns.
+
+        Raises:
+            InvalidData: if it is something else.
+        """
+        place, size, path = data.get("place"), data.get("size"), data.get("path")
+        if type(place) is not int or type(size) is not int or not isinstance(path, list | tuple):
+            raise InvalidData("A proof that an episode belongs to a row has a place, a size and a path.")
+        return cls(place, size, tuple(map(str, path)))
 
     def shows(self, leaf: Leaf, row_digest: str) -> bool:
         """Whether the row with this digest has the leaf."""

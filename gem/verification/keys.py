@@ -213,11 +213,18 @@ class TrustedKeys:
     keys: Sequence[PublishedKey]
     source: str
     """Where they come from, for messages: "the file key.pem"."""
+    site: str = ""
+    """The site whose keys they are; empty if that is not known."""
 
     @classmethod
     def single(cls, key: PublicKey, source: str) -> Self:
         """Trust one key, whenever it signed."""
         return cls([PublishedKey(id=key.id, public_key=key.base64)], source)
+
+    @classmethod
+    def of_site(cls, published: SiteKeys, source: str) -> Self:
+        """Trust the keys of a site, each for the time when it signed."""
+        return cls(published.keys, source, published.site)
 
     def find(self, key_id: str) -> PublishedKey | None:
         """Return the trusted key with this id."""
