@@ -264,7 +264,7 @@ class ToolEnvWrapper(EnvWrapper):
             raise VersionChanged(f"The tool {name} answers from other data here than when the episode was played.")
         seconds = recorded.seconds if recorded else _since(start)
         return ToolUse(
-            name, call.function, arguments, self._truncate(output.text), output.error, seconds, {**output.details}
+            name, call.function, arguments, self.truncate(output.text), output.error, seconds, {**output.details}
         )
 
     def _may_repeat(self, tool: BaseTool | None, recorded: ToolUse) -> bool:
@@ -310,7 +310,7 @@ class ToolEnvWrapper(EnvWrapper):
             valid, error, text, parsed = True, True, prompts.tool_failure(name, raised), action
         if not valid:
             return None
-        use = ToolUse(name, name, {"action": parsed}, self._truncate(text), bool(error), _since(start))
+        use = ToolUse(name, name, {"action": parsed}, self.truncate(text), bool(error), _since(start))
         return _Answer(len(parsed), use.output, [use])
 
     @staticmethod
@@ -321,7 +321,7 @@ class ToolEnvWrapper(EnvWrapper):
                 return tool
         return None
 
-    def _truncate(self, text: str) -> str:
+    def truncate(self, text: str) -> str:
         """An output, cut at `max_output` characters."""
         text = text.encode(errors="replace").decode()  # a lone surrogate can be neither stored nor tokenized
         if len(text) <= self.max_output:

@@ -21,14 +21,14 @@ from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from gem import registry
-from gem.core import Env, EnvWrapper
+from gem.core import Env
 from gem.errors import UnknownEnvironment, UsageError, VersionChanged
 from gem.evaluation.spec import EvaluationSpec
 from gem.records import EpisodeRecord, Identity, StoredEpisode
 from gem.replay import is_taped, make_env, verify_stored
-from gem.tools.tool_env_wrapper import ToolEnvWrapper
 from gem.validation.dependencies import import_modules
 from gem.verification.canonical import canonical_json
+from gem.verification.tapes import check_tape
 
 MAX_KEPT_ENVS = 8
 """Environments that are kept for the next episodes with the same settings."""
@@ -221,15 +221,16 @@ class _Execution:
         record = stored.record
         identity = record.identity
         env: Env | None = None
-        notes: tuple[str, ...] = ()
+        unrepeated: tuple[str, ...] = ()
         is_kept = False
         try:
             if registry.spec(identity.env_id).replay == "none":
                 return _unknown(stored, "replay", f"{identity.env_id} cannot be executed again, only shown.")
             is_kept = not is_taped(identity)
             env = self._kept(identity) if is_kept else make_env(identity)
-            notes = _notes(env, record)
             difference = verify_stored(stored, strict=True, env=env)
+            if difference is None and not is_kept:
+                difference, unrepeated = check_tape(env, record)
         except VersionChanged as error:
             return _differs_or_unknown(stored, error)
         except UnknownEnvironment as error:
@@ -243,8 +244,8 @@ class _Execution:
             if env is not None and not is_kept:
                 env.close()
         if difference is None:
-            return _finding(stored, "same", notes=notes)
-        return _finding(stored, "differs", difference.field, difference.sentence, notes)
+            return _finding(stored, "same", notes=_notes(record, unrepeated))
+        return _differs(stored, difference.field, difference.sentence)
 
     def close(self) -> None:
         """Close all environments."""
@@ -278,27 +279,16 @@ def _settings(identity: Identity) -> str:
     )
 
 
-def _notes(env: Env, record: EpisodeRecord) -> tuple[str, ...]:
-    """Say what of the record is not executed again."""
+def _notes(record: EpisodeRecord, unrepeated: Sequence[str]) -> tuple[str, ...]:
+    """Say what of the record was not executed again."""
     notes = []
-    for tools in _tool_wrappers(env):
-        repeatable = {tool.name for tool in tools.tools if tool.repeatable}
-        calls = [call for info in record.infos for call in info.get("tool_calls") or ()]
-        unrepeated = {str(call.get("tool") or call.get("function") or "a tool") for call in calls} - repeatable
-        if unrepeated and not tools.is_repeatable:
-            notes.append(f"Outputs of {', '.join(sorted(unrepeated))} do not repeat and were taken from the record.")
+    if unrepeated:
+        notes.append(f"Outputs of {', '.join(unrepeated)} do not repeat and were taken from the record.")
     if record.failed_by:
         notes.append("That the episode ended by a failure is what the record says.")
     if record.cut:
         notes.append("That the episode reached its token limit is what the record says.")
     return tuple(notes)
-
-
-def _tool_wrappers(env: Env) -> Iterator[ToolEnvWrapper]:
-    while isinstance(env, EnvWrapper):
-        if isinstance(env, ToolEnvWrapper):
-            yield env
-        env = env.env
 
 
 def _differs_or_unknown(stored: StoredEpisode, error: VersionChanged) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from copy import deepcopy
 from datetime import timedelta
@@ -9,7 +10,15 @@ from datetime import timedelta
 import pytest
 
 from gem.errors import InvalidData
-from gem.verification.certificates import CERTIFICATE_FORMAT, NotProved, read, sign
+from gem.verification.certificates import (
+    CERTIFICATE_FORMAT,
+    NotProved,
+    Signature,
+    SignedCertificate,
+    read,
+    sign,
+    signed_bytes,
+)
 from gem.verification.keys import PublicKey, SigningKey, SiteKeys, TrustedKeys
 from tests.engine.verification.rows import NOON, SITE, certify, play
 
@@ -110,13 +119,13 @@ def test_rotation_keeps_old_certificates_and_ends_the_old_key() -> None:
 
 def test_the_key_of_one_site_does_not_sign_for_another() -> None:
     trusted = TrustedKeys.of_site(SiteKeys.first("https://other.example", KEY.public, NOON), "the site")
-    with pytest.raises(NotProved, match="is of https://other.example"):
+    with pytest.raises(NotProved, match=r"is of https://other\.example"):
         read(json.dumps(sign(CERTIFICATE, KEY))).verified(trusted)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", "null", '{"certificate": 1, "signature": {}}', '{"certificate": {}, "signature": {}}', "[" * 99_999,
+    ["", "[]", "{}", "[" * 99_999, '{"certificate": 1, "signature": {}}', '{"certificate": {}, "signature": {}}',
      '{"certificate": {"site": 1, "site": 2}, "signature": {"key": "", "value": ""}}', b"\xff"],
 )  # fmt: skip
 def test_what_is_no_certificate_is_refused_in_a_sentence(text: str | bytes) -> None:
@@ -127,10 +136,6 @@ def test_what_is_no_certificate_is_refused_in_a_sentence(text: str | bytes) -> N
 def test_a_signed_document_of_another_format_is_refused() -> None:
     signed = sign(CERTIFICATE, KEY)
     document = {**signed["certificate"], "format": "gemweb-certificate-9"}
-    from gem.verification.certificates import Signature, SignedCertificate, signed_bytes
-
-    import base64
-
     assert signed_bytes(document).startswith(CERTIFICATE_FORMAT.encode())
     value = base64.b64encode(KEY.sign(signed_bytes(document))).decode()
     other = SignedCertificate(document, Signature(key=KEY.public.id, value=value))

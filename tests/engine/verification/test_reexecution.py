@@ -38,17 +38,10 @@ def test_honest_episodes_are_the_same_in_any_number_of_processes(records: list[E
     assert find(records, processes=2) == summary
 
 
-@pytest.mark.parametrize("env_id", ["game:*-easy", "duel:*", "logic:*", "rg:*"])
-def test_episodes_of_fast_environments_are_the_same(env_id: str) -> None:
-    category, _, ending = env_id.partition(":")
-    ids = [
-        spec.id
-        for spec in gem.registry.specs()
-        if spec.category == category and spec.cost == "fast" and spec.id.endswith(ending.removeprefix("*"))
-        if not spec.missing_packages()
-    ][:20]
-    assert ids
-    summary = find(play(ids, seeds=1))
+def test_random_episodes_of_every_fast_environment_are_the_same() -> None:
+    ids = [spec.id for spec in gem.registry.specs() if spec.cost == "fast" and not spec.missing_packages()]
+    assert len({env_id.partition(":")[0] for env_id in ids}) >= 6
+    summary = find(play([env_id for env_id in ids if "hard" not in env_id], seeds=1))
     assert summary.first is None
 
 
@@ -97,7 +90,7 @@ def test_what_changes_what_the_environment_gives_is_found(records: list[EpisodeR
     assert (summary.same, summary.differing + summary.unknown) == (3, 1)
     assert summary.first is not None
     assert summary.first.index == long.index
-    assert summary.first.sentence.endswith(".")
+    assert summary.first.sentence[-1] in ".?"
 
 
 def test_an_older_version_is_unknown_and_a_newer_one_an_invention(records: list[EpisodeRecord]) -> None:
@@ -133,8 +126,8 @@ def test_duplicates_and_episodes_of_other_places_differ_from_the_plan(records: l
 
 def test_the_plan_of_a_specification_has_its_seats_tries_and_wrappers() -> None:
     spec = EvaluationSpec(
-        agent="random", opponent="random", env_ids=("duel:TicTacToe-v0", "game:Wordle-v0"), episodes_per_env=4, repeats=2,
-        seed=7, max_turns=5,
+        agent="random", opponent="random", env_ids=("duel:TicTacToe-v0", "game:Wordle-v0"), episodes_per_env=4,
+        repeats=2, seed=7, max_turns=5,
     )  # fmt: skip
     plan = plan_of(spec)
     planned = [plan(index) for index in range(16)]
@@ -161,32 +154,41 @@ def test_failures_and_token_limits_are_only_said(records: list[EpisodeRecord]) -
 
 
 class Scripted:
-    """Uses python once, and then gives an answer."""
+    """Runs a program, and then gives an answer."""
+
+    def __init__(self, program: str) -> None:
+        self.program = program
 
     def act(self, requests: list) -> list[Decision]:
-        code = "<python>print(6 * 7)</python>"
+        code = f"<python>{self.program}</python>"
         return [Decision(code if request.turn == 1 else "\\boxed{5}") for request in requests]
 
 
-TOOLS = [{"name": "tools", "tools": ["python"]}]
-
-
-def _tool_record() -> EpisodeRecord:
+def _with_python(program: str) -> EpisodeRecord:
     request = EpisodeRequest(0, "game:GuessTheNumber-v0-easy", 3, {"tools": ["python"]})
-    return next(iter(rollout(Scripted(), [request])))
+    return next(iter(rollout(Scripted(program), [request])))
 
 
-@pytest.mark.parametrize("forged", [{"output": "43"}, {"tool": "", "output": "43"}, {"tool": "other", "output": "43"}])
-def test_a_forged_tape_is_found_where_the_tool_repeats(forged: dict) -> None:
-    honest = _tool_record()
+def test_a_forged_output_of_a_program_is_found() -> None:
+    honest = _with_python("print(6 * 7)")
     assert honest.turns[0].info["tool_calls"][0]["output"].strip() == "42"
     assert find([honest]).is_proved
-    changed = deepcopy(honest)
-    call = changed.turns[0].info["tool_calls"][0]
-    observation = changed.turns[0].observation.replace("42", "43")
-    call.update(forged)
-    changed.turns[0] = replace(changed.turns[0], observation=observation)
-    assert find([changed]).differing == 1
+    for forged in ({"output": "43"}, {"output": "43", "tool": ""}, {"output": "43", "tool": "other"}):
+        changed = deepcopy(honest)
+        turn = changed.turns[0]
+        turn.info["tool_calls"][0].update(forged)
+        said = honest.turns[0].info["tool_calls"][0]["output"]
+        changed.turns[0] = replace(turn, observation=turn.observation.replace(said, "43"))
+        summary = find([changed])
+        assert summary.differing == 1
+        assert summary.first is not None
+        assert summary.first.field in ("tape", "info['tool_type']")
+
+
+def test_a_program_that_does_not_repeat_is_no_difference_and_is_said() -> None:
+    summary = find([_with_python("import time; print(time.time_ns())")])
+    assert (summary.same, summary.is_proved) == (1, False)
+    assert summary.notes == {"Outputs of python do not repeat and were taken from the record.": 1}
 
 
 def test_episodes_are_taken_one_by_one(records: list[EpisodeRecord]) -> None:
