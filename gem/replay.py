@@ -28,6 +28,11 @@ from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
 MACHINE_DEPENDENT_KEYS = frozenset({"sandbox", "test_results"})
 """Entries of infos that depend on the machine: how a program was confined, and the texts of its errors."""
 
+PREVIOUS_EPISODE_KEYS = frozenset(
+    {"prev_ep_tool_use_counter", "prev_ep_tool_success_counter", "prev_ep_step_counter", "prev_ep_cumulative_rewards"}
+)
+"""Entries of the reset's info that depend on the episode that was played in the same environment before."""
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -250,10 +255,11 @@ def _compare(
 
 def _compare_infos(number: int, recorded: Info, replayed: Info, *, strict: bool) -> Difference | None:
     plain = json.loads(json.dumps(replayed))  # the recorded info went through JSON as well
+    left_out = MACHINE_DEPENDENT_KEYS if number else MACHINE_DEPENDENT_KEYS | PREVIOUS_EPISODE_KEYS
     for key, value in plain.items():
-        if key not in MACHINE_DEPENDENT_KEYS and recorded.get(key) != value:
+        if key not in left_out and recorded.get(key) != value:
             return Difference(number, f"info[{key!r}]", recorded.get(key), value)
-    added = recorded.keys() - plain.keys() - MACHINE_DEPENDENT_KEYS if strict else ()
+    added = recorded.keys() - plain.keys() - left_out if strict else ()
     for key in sorted(added):
         return Difference(number, f"info[{key!r}]", recorded[key], None)
     return None

@@ -185,6 +185,13 @@ def test_a_forged_output_of_a_program_is_found() -> None:
         assert summary.first.field in ("tape", "info['tool_type']")
 
 
+def test_counters_of_the_episode_before_are_no_difference() -> None:
+    requests = [EpisodeRequest(index, "game:GuessTheNumber-v0-easy", 3, {"tools": ["python"]}) for index in range(2)]
+    records = list(rollout(Scripted("print(1)"), requests, num_envs=1))
+    assert records[1].first_info["prev_ep_tool_use_counter"] == 1
+    assert find(records).is_proved
+
+
 def test_a_program_that_does_not_repeat_is_no_difference_and_is_said() -> None:
     summary = find([_with_python("import time; print(time.time_ns())")])
     assert (summary.same, summary.is_proved) == (1, False)
