@@ -41,10 +41,10 @@ GAMES = (
 )  # fmt: skip
 DATA: Mapping[str, tuple[str, str]] = {
     "Crosswords": ("words and clues that come with gemweb", OWN_LICENCE),
-    "Hangman": ("common words of SCOWL", WORDS_LICENCE),
+    "Hangman": ("words of SCOWL", WORDS_LICENCE),
     "WikiGame": ("pages that come with gemweb", OWN_LICENCE),
     "WordSearch": ("words of SCOWL", WORDS_LICENCE),
-    "Wordle": ("common words of SCOWL", WORDS_LICENCE),
+    "Wordle": ("words of SCOWL", WORDS_LICENCE),
 }
 """The data of games, by family, and their licence."""
 REASONING = (

@@ -34,32 +34,22 @@ NOT_A_START = frozenset({"seed", "rng", "_next_seed"})
 
 def main(word: str = "", seeds: int = SEEDS, *, again: bool = False) -> None:
     """Count and write, environment by environment: what is done stays when it is interrupted."""
-    rows = read()
     for spec in wanted(word):
-        key = spec.id
-        if not again and key in rows and rows[key]["env_version"] == spec.version:
+        row = read().get(spec.id, {})
+        row = row if row.get("env_version") == spec.version else {"env_id": spec.id, "env_version": spec.version}
+        if "starts" in row and not again:
             continue
         starts, observations = count(spec.id, seeds)
-        rows[key] = {
-            "env_id": spec.id,
-            "env_version": spec.version,
-            "seeds": seeds,
-            "starts": starts,
-            "observations": observations,
-        }
-        write(rows)
+        row |= {"seeds": seeds, "starts": starts, "observations": observations}
+        write(read() | {spec.id: row})
         print(f"{spec.id:36} {starts:6,} starts and {observations:6,} first observations of {seeds:,}", flush=True)
 
 
 def wanted(word: str = "") -> list[EnvSpec]:
     """The environments of all benchmarks whose seeds select no row of a dataset, in the order of the registry."""
     entries = [entry for name in benchmarks.names() for entry in benchmarks.load(name).entries]
-    ids = {entry.env_id for entry in entries} - {entry.env_id for entry in entries if _is_fixed(entry)}
+    ids = {entry.env_id for entry in entries} - {entry.env_id for entry in entries if entry.is_fixed}
     return [spec for spec in gem.registry.specs() if spec.id in ids and word in spec.id and not spec.missing_packages()]
-
-
-def _is_fixed(entry: benchmarks.BenchmarkEntry) -> bool:
-    return entry.random is not None and not entry.hidden_seeds
 
 
 def count(env_id: str, seeds: int) -> tuple[int, int]:
@@ -67,7 +57,8 @@ def count(env_id: str, seeds: int) -> tuple[int, int]:
     env = gem.make(env_id)
     starts, observations = set(), set()
     for seed in range(FIRST_SEED, FIRST_SEED + seeds):
-        observation, _ = env.reset(seed=seed)
+        observation, info = env.reset(seed=seed)
+        observation += str(info.get("suffix", ""))  # which often has the board
         observations.add(digest(observation))
         starts.add(digest([observation, without_chance(state_of(env))]))
     env.close()

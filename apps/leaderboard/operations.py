@@ -81,16 +81,10 @@ def record_missing_scores() -> int:
 
     A job whose row somebody holds locked, or whose scores cannot be computed, does not keep the others waiting.
     """
-    present = (benchmarks.load(name) for name in benchmarks.names())
+    waiting = Job.objects.filter(state=Job.State.DONE, scores=None, spec__benchmark__in=benchmarks.names())
+    columns = "pk", "spec__benchmark", "spec__benchmark_version"
     missing = [
-        job_id
-        for benchmark in present
-        for job_id in Job.objects.filter(
-            state=Job.State.DONE,
-            scores=None,
-            spec__benchmark=benchmark.name,
-            spec__benchmark_version=benchmark.version,
-        ).values_list("pk", flat=True)
+        job_id for job_id, name, version in waiting.values_list(*columns) if version == benchmarks.load(name).version
     ]
     return sum(map(_record_missing, missing))
 

@@ -56,6 +56,7 @@ __all__ = [
     "ranking",
     "score",
     "starts",
+    "text_of",
 ]
 
 FIRST = ("games", "games-easy", "games-hard")
@@ -91,6 +92,16 @@ def load(name: str) -> Benchmark:
     if name not in known:
         raise InvalidArgument(f"There is no benchmark {name!r}. There is {', '.join(known)}.")
     return _benchmark(name, _folder() / f"{name}.json")
+
+
+def text_of(name: str) -> str:
+    """Return the file of the benchmark with this name as text.
+
+    Raises:
+        InvalidArgument: if there is none.
+    """
+    load(name)
+    return (_folder() / f"{name}.json").read_text("utf-8")
 
 
 @cache

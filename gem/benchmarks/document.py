@@ -143,6 +143,11 @@ def problems(data: Any) -> list[str]:
     """Everything that is wrong with the form of a document, as sentences; empty if it can be read."""
     if not isinstance(data, dict):
         return [f"A benchmark is a JSON object with the fields {_listed(DOCUMENT)}, not {_quoted(data)}."]
+    if _is_former(data):
+        return [
+            "This is the form of the first benchmark. In files of today practice_seeds, random and anchor take the place "
+            "of first_seed, episodes, random_return and best_return."
+        ]
     found = list(_of_fields("", data, DOCUMENT))
     if ("entries" in data) == ("members" in data):
         found.append("A benchmark has either entries, which are environments, or members, which are benchmarks.")
@@ -160,6 +165,11 @@ def problems(data: Any) -> list[str]:
         found += _of_fields(f"members[{number}]: ", member, MEMBER)
     found += _of_name(data, entries or [])
     return found
+
+
+def _is_former(data: Mapping[str, Any]) -> bool:
+    entries = data.get("entries")
+    return _is_objects(entries) and bool(entries) and all("random_return" in entry for entry in entries or [])
 
 
 def _of_entry(number: int, entry: Mapping[str, Any]) -> Iterator[str]:

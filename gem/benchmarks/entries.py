@@ -55,6 +55,11 @@ class BenchmarkEntry:
         return range(self.first_seed, self.first_seed + self.episodes)
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether its seeds are the rows of a dataset, which everybody can read."""
+        return self.random is not None and not self.hidden_seeds
+
+    @property
     def scored_episodes(self) -> int:
         """The number of episodes behind a score: the hidden seeds, or the public ones where none are hidden."""
         return self.hidden_seeds or self.episodes
@@ -101,7 +106,7 @@ class Benchmark:
     @property
     def one(self) -> str:
         """What a score of 1 means, in words."""
-        return "best possible" if self.rule == "unclipped" else "expert, or best possible"
+        return "best possible" if self.rule == "unclipped" else "expert or best possible"
 
     @property
     def open_entries(self) -> list[BenchmarkEntry]:

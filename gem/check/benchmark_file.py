@@ -17,9 +17,10 @@ from gem import benchmarks, registry
 from gem.agents import has_expert
 from gem.benchmarks import BEST_POSSIBLE, MIN_DISTANCE, Benchmark, BenchmarkEntry, Reference, document
 from gem.core import Env
+from gem.datasets.names import NAMED_DATASETS
 from gem.errors import GemError, UsageError
 from gem.evaluation import wrapping
-from gem.evaluation.data import sample_hash
+from gem.evaluation.data import sample_hash, will_play_on
 from gem.evaluation.intervals import MIN_SEEDS
 from gem.factory import make
 from gem.registry import EnvSpec
@@ -47,7 +48,7 @@ def problems(data: Any) -> list[str]:
 def notes(data: Any) -> list[str]:
     """Why a benchmark without problems cannot be played on this machine, or not wholly; empty if it can."""
     found = []
-    for entry in _entries(data):
+    for entry in entries_of(data):
         spec = registry.spec(entry.env_id)
         if missing := spec.missing_packages():
             found.append(f"{entry.env_id} needs packages that are not here: {', '.join(missing)}.")
@@ -77,8 +78,8 @@ def open_set_label(env_id: str, env_version: int, *, has_fixed_data: bool) -> st
     return f"{counted.starts:,} start{'' if counted.starts == 1 else 's'}" if is_open else ""
 
 
-def _entries(data: Any) -> tuple[BenchmarkEntry, ...]:
-    """The environments of a benchmark without problems, and of its members if it has any."""
+def entries_of(data: Any) -> tuple[BenchmarkEntry, ...]:
+    """The environments of a benchmark without problems; if it has members, those of all of them."""
     return document.read(data, lambda name, _: benchmarks.load(name)).entries
 
 
@@ -174,8 +175,12 @@ def _made(spec: EnvSpec) -> Env | None:
     """The environment; None if it cannot be made here, which `notes` says."""
     if spec.missing_packages() or spec.unavailable_reason():
         return None
+    dataset = str(spec.kwargs.get("dataset", ""))
+    use = will_play_on(dataset) if dataset in NAMED_DATASETS else None
+    is_sample = use is not None and bool(use.stands_in_for)
+    kwargs = {"dataset": f"sample:{NAMED_DATASETS[dataset].sample}"} if is_sample else {}  # the hub is not asked
     try:
-        env = make(spec.id)
+        env = make(spec.id, **kwargs)
         env.reset(seed=0)
     except GemError:
         return None
