@@ -29,7 +29,7 @@ from gem.agents.endpoint.ledger import Ledger
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 from workers.cpu import CpuMeter
-from workers.errors_of_episodes import count_as_failed, with_retries
+from workers.errors_of_episodes import RANKED_RETRIES, count_as_failed, with_retries
 from workers.lease import GivesWay, Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
@@ -106,7 +106,10 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
         backend=claim.spec.backend,
         broken_off=lease.broken_off,
     )
-    with closing(with_retries(play_all, slots, claim.spec.retries, partial(discard, claim))) as episodes:
+    retries, kinds = claim.spec.retries, ["environment", "unanswered"]
+    if claim.spec.hidden_seeds:
+        retries, kinds = RANKED_RETRIES, ["environment"]
+    with closing(with_retries(play_all, slots, retries, partial(discard, claim), kinds)) as episodes:
         results = (record for record in _as_ordered(claim, lease, episodes) if record.failed_by != "budget")
         chunk_seconds = CHUNK_SECONDS
         if is_async:
