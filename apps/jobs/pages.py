@@ -89,7 +89,7 @@ def evaluation(
         "left": left,
         "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
-        "errors": finished.finished(job).filter(status="failed").order_by("-slot")[:MAX_ERRORS] if tally.errors else [],
+        "errors": finished.failed(job, MAX_ERRORS) if tally.errors else [],
         "curve": shared(job, "curve", partial(curves.curve, job)) if tally.n else None,
         "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},

@@ -23,7 +23,7 @@ def runs_of(jobs: Sequence[Job], viewer: Viewer) -> list[Run]:
     """Return the finished episodes of each evaluation, with the settings that this person may see.
 
     Episodes that administrators have hidden count, as on the page of the job, and have no name, so nothing links to
-    them.
+    them; nor have those of closed jobs.
     """
     names = [job.agent.name for job in jobs]
     return [
@@ -61,7 +61,7 @@ def _episodes(job: Job) -> list[ScoredEpisode]:
                 turns=turns,
                 failed=is_failed and not by_agent,
                 unanswered=is_failed and by_agent,
-                name="" if hidden_reason else key,
+                name="" if hidden_reason or job.is_closed else key,
             )
         )
         tries[place] += 1
