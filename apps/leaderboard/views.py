@@ -22,14 +22,13 @@ from apps.htmx import wants_part
 from apps.jobs import pages
 from apps.jobs.models import Job
 from apps.jobs.results import datasets
-from apps.leaderboard import human_tries
+from apps.leaderboard import human_tries, ranked_play
 from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.evidence import all_of, stand_ins_of
 from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Verdict, compare, why_not
 from apps.play import limits
-from apps.play import operations as playing
 from apps.play.responses import with_wait
 from gem import benchmarks
 from gem.benchmarks import Benchmark
@@ -97,9 +96,7 @@ def play(request: HttpRequest) -> HttpResponse:
     benchmark, env_id, _ = _parse_query(request)
     try:
         limits.check_start(request)
-        known = visitors.known(request)
-        name, seed = human_tries.require_seed(benchmark, request.user, known, env_id=env_id)
-        episode = playing.begin(name, seed=seed, user=request.user, visitor=visitors.key(request))
+        episode = ranked_play.begin(benchmark, request.user, visitors.key(request), env_id=env_id)
     except Refusal as refusal:
         return with_wait(_page(request, refusal), refusal)
     return redirect(episode)

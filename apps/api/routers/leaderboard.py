@@ -12,13 +12,12 @@ from ninja import Query, Router, Status
 from apps.api import answers
 from apps.api.callers import account, player
 from apps.jobs.models import Job
-from apps.leaderboard import human_tries
+from apps.leaderboard import ranked_play
 from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.evidence import stand_ins_of
 from apps.leaderboard.frontier import tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.play import limits
-from apps.play import operations as playing
 from gem import benchmarks
 from gem.benchmarks import Benchmark, DataSource
 from gem.client import schemas
@@ -64,8 +63,7 @@ def play_ranked_seed(request: HttpRequest, name: str, sent: schemas.RankedStart)
     if sent.env_id and sent.env_id not in benchmark.env_ids:
         raise Http404(f"{sent.env_id} is not in the benchmark {benchmark.name}.")
     limits.check_start(request)
-    env_id, seed = human_tries.require_seed(benchmark, user, "", env_id=sent.env_id)
-    row = playing.begin(env_id, seed=seed, user=user, visitor="")
+    row = ranked_play.begin(benchmark, user, "", env_id=sent.env_id)
     return Status(201, answers.episode(request, row.pk))
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import logging
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 
 from apps.accounts.models import User
 from apps.agents.models import Agent
+from apps.episodes.errors import Sealed
 from apps.episodes.models import Episode
-from apps.episodes.restore import actions
+from apps.episodes.operations import verify
 from apps.jobs.models import Job, JobEvent
+from apps.leaderboard import ranked_play
+from apps.leaderboard.human_tries import NoSeedLeft
 from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_scores
 from apps.leaderboard.seasons import reveal
+from apps.play import hints
+from apps.play import operations as play
 from apps.seasons import numbers, operations
 from apps.seasons.models import Season
 from gem import benchmarks, replay
@@ -97,13 +103,8 @@ def test_a_season_is_revealed_when_its_last_job_has_ended(season: Season) -> Non
         drawn = [seeds.derive_seed(key, NAME, season.version, env_id, seeds.COMMON, index) for index in order]
         assert list(job.batch.episodes.filter(env_id=env_id).order_by("slot").values_list("seed", flat=True)) == drawn
     for episode in job.batch.episodes.all():
-        verdict = replay.verify(Identity(**episode.identity()), actions(episode), _record(episode))
-        assert verdict
+        assert verify(episode) is None
     assert reveal(season) and Season.objects.get(pk=season.pk).revealed_at == season.revealed_at
-
-
-def _record(episode: Episode) -> object:
-    return episode.turns
 
 
 def test_a_practice_job_is_not_ranked(season: Season) -> None:
@@ -139,3 +140,28 @@ def test_no_key_is_logged(season: Season, caplog: pytest.LogCaptureFixture) -> N
         ranked_job(None)
         reveal(end(season))
     assert season.key.hex() not in caplog.text and str(season.key) not in caplog.text
+
+
+def test_people_play_seeds_of_their_own_once_and_nobody_else_sees_them(season: Season) -> None:
+    person, other = (User.objects.create_user(name) for name in ("person", "other"))
+    benchmark = benchmarks.load(NAME)
+    played = [ranked_play.begin(benchmark, person, "", env_id=ENV_IDS[0]) for _ in range(HIDDEN_SEEDS)]
+    assert [episode.played_seed for episode in played] == season.seeds(ENV_IDS[0], 1)
+    assert all(episode.seed < 0 for episode in played)
+    with pytest.raises(NoSeedLeft):
+        ranked_play.begin(benchmark, person, "", env_id=ENV_IDS[0])
+    assert ranked_play.begin(benchmark, person, "").env_id == ENV_IDS[1]
+    theirs = ranked_play.begin(benchmark, other, "", env_id=ENV_IDS[0])
+    assert theirs.played_seed == season.seeds(ENV_IDS[0], 2)[0]
+    for viewer, expected in ((person, True), (other, False), (AnonymousUser(), False)):
+        assert Episode.objects.visible_to(viewer).filter(pk=played[0].pk).exists() is expected
+    turn = play.take_turn(played[0].pk, "\\boxed{1}", expected_seq=0, user=person, visitor="")
+    assert turn.turn_count == 1
+    with pytest.raises(Sealed):
+        play.undo(played[0].pk, user=person, visitor="")
+    with pytest.raises(Sealed):
+        play.fork(played[0], 0, user=person, visitor="")
+    assert not hints.seen_by(played[0], person, "").helps
+    assert reveal(end(season))
+    assert Episode.objects.visible_to(other).filter(pk=played[0].pk).exists()
+    assert Episode.objects.get(pk=played[0].pk).seed == played[0].played_seed
