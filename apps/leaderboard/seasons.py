@@ -1,4 +1,4 @@
-"""The end of a season: its episodes are opened, and its key is published."""
+"""The beginning and the end of seasons: at the end episodes are opened, and the key is published."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from apps.jobs.changes import change
 from apps.jobs.models import Job, JobEvent
 from apps.leases import RowsLocked, patient_transaction
 from apps.seasons.models import Season
-from apps.seasons.operations import publish_key
+from apps.seasons.operations import current, publish_key
+from gem import benchmarks
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +20,14 @@ logger = logging.getLogger(__name__)
 def reveal_all() -> int:
     """Reveal every season that is over and whose jobs have ended. Returns their number."""
     return sum(_reveal(season) for season in Season.objects.over())
+
+
+def begin_all() -> int:
+    """Begin a season of every benchmark with hidden seeds that has none under way. Returns their number."""
+    under_way = set(Season.objects.under_way().values_list("benchmark", "version"))
+    waiting = [benchmarks.load(name) for name in sorted(benchmarks.with_hidden_seeds())]
+    due = [benchmark for benchmark in waiting if (benchmark.name, benchmark.version) not in under_way]
+    return len([current(benchmark) for benchmark in due])
 
 
 def _reveal(season: Season) -> bool:

@@ -30,6 +30,7 @@ from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Verdict, compare, why_not
 from apps.play import limits
 from apps.play.responses import with_wait
+from apps.seasons.models import Season
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError
@@ -75,6 +76,7 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
         "tools": tools,
         "both": tools or Score.objects.of(benchmark).with_tools(True).exists(),
         "rows": rows,
+        "season": Season.objects.of(benchmark.name, benchmark.version).first(),
         "spent": tokens,
         "stand_ins": all_of(stand_ins),
         "frontier": frontier(scores, tokens) if scores else None,

@@ -17,7 +17,9 @@ from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.evidence import stand_ins_of
 from apps.leaderboard.frontier import tokens_per_episode
 from apps.leaderboard.models import Score
+from apps.leaderboard.season_views import MOST
 from apps.play import limits
+from apps.seasons.models import Season
 from gem import benchmarks
 from gem.benchmarks import Benchmark, DataSource
 from gem.client import schemas
@@ -37,6 +39,13 @@ def list_benchmarks(request: HttpRequest) -> schemas.BenchmarkPage:
 def get_benchmark(request: HttpRequest, name: str) -> schemas.Benchmark:
     """One benchmark: its environments, seeds and scales."""
     return _benchmark(request, _find(name))
+
+
+@router.get("/benchmarks/{name}/seasons", response=schemas.SeasonPage)
+def list_seasons(request: HttpRequest, name: str) -> schemas.SeasonPage:
+    """The seasons of a benchmark, the newest first, with their commitments and, when they are over, their keys."""
+    found = Season.objects.filter(benchmark=_find(name).name).order_by("-version", "-number")
+    return schemas.SeasonPage(items=[_season(season) for season in found[:MOST]])
 
 
 @router.get("/leaderboard/{name}", response=schemas.Leaderboard)
@@ -116,6 +125,19 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
             for entry in benchmark.entries
         ],
         url=answers.link(request, f"{reverse('leaderboard:benchmark')}?benchmark={benchmark.name}"),
+    )
+
+
+def _season(season: Season) -> schemas.Season:
+    return schemas.Season(
+        benchmark=season.benchmark,
+        version=season.version,
+        number=season.number,
+        begins=season.begins,
+        ends=season.ends,
+        commitment=season.commitment,
+        key=season.published_key or None,
+        hidden_seeds=season.hidden,
     )
 
 

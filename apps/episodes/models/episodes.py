@@ -115,10 +115,10 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
 
     def published(self) -> EpisodeQuerySet:
         """See `VisibleQuerySet.published`."""
-        return super().published().filter(~self._closed())
+        return super().published().opened()
 
     def opened(self) -> EpisodeQuerySet:
-        """Those that are not closed, where all else has been checked."""
+        """Those that are not closed."""
         return self.filter(~self._closed())
 
     def _closed(self) -> models.Q:
@@ -127,8 +127,7 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
 
     def _readable(self, user: Person, visitor: str) -> models.Q:
         """A filter for the episodes that are not closed, or in which this person has a seat."""
-        is_somebody = user.is_authenticated or visitor
-        return ~self._closed() | seated(user, visitor) if is_somebody else ~self._closed()
+        return ~self._closed() | (seated(user, visitor) if user.is_authenticated or visitor else models.Q(pk__in=[]))
 
     def owned_outside_jobs(self, user: Person, visitor: str) -> EpisodeQuerySet:
         """Episodes of this person that no job has played."""
@@ -197,7 +196,7 @@ class Episode(Moderated):
     data_hash = models.CharField(max_length=64, blank=True)
     wrappers = models.JSONField(default=list, blank=True)
     seed = models.BigIntegerField()
-    """While it is hidden, the number that stands for it, which is negative: see `apps.seasons.numbers`."""
+    """While it is hidden, a negative number that stands for it: see `apps.seasons.numbers`."""
     tape = models.JSONField(null=True, blank=True)
     engine_version = models.CharField(max_length=20)
     python_version = models.CharField(max_length=20)
@@ -384,16 +383,20 @@ class Episode(Moderated):
 
     @property
     def played_seed(self) -> int:
-        """The seed that the environment was reset with, also while it is hidden. It must not leave the server."""
+        """The seed that the environment was reset with. While it is hidden, it must not leave the server."""
         return seed_of(self.seed, self.env_id)
 
     def identity(self) -> dict[str, Any]:
-        """Everything besides the actions that a replay needs (see `gem.replay`), also what is hidden."""
+        """Everything besides the actions that a replay needs (see `gem.replay`), with a hidden seed."""
+        return {**self.open_identity(), "seed": self.played_seed}
+
+    def open_identity(self) -> dict[str, Any]:
+        """The identity as programs may read it: with the number in the place of a hidden seed."""
         return {
             "env_id": self.env_id,
             "env_version": self.env_version,
             "env_kwargs": self.env_kwargs,
             "data_hash": self.data_hash,
             "wrappers": self.wrappers,
-            "seed": self.played_seed,
+            "seed": self.seed,
         }

@@ -78,6 +78,8 @@ from gem.client.schemas.leaderboard import (
     Leaderboard,
     RankedStart,
     Row,
+    Season,
+    SeasonPage,
 )
 from gem.client.schemas.scores import Books, Bounds, Data, Missing, Results, Score
 from gem.client.schemas.trainings import Alarm, Checkpoint, CheckpointPage, Extension, Metrics, NewTraining, Training
@@ -155,6 +157,8 @@ __all__ = [
     "Retry",
     "Row",
     "Score",
+    "Season",
+    "SeasonPage",
     "Seat",
     "SeedPage",
     "SeedResult",
