@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-
 from apps.episodes.closing import open_batch
 from apps.episodes.models import Batch
 from apps.jobs.changes import change

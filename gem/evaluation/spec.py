@@ -12,8 +12,7 @@ from pydantic_core import PydanticCustomError
 from gem import benchmarks, registry
 from gem.errors import UsageError
 from gem.evaluation import wrapping
-from gem.evaluation.by_benchmark import DEFAULT_MAX_ERROR_SHARE as DEFAULT_MAX_ERROR_SHARE
-from gem.evaluation.by_benchmark import fields_of_benchmark
+from gem.evaluation.by_benchmark import DEFAULT_MAX_ERROR_SHARE, fields_of_benchmark
 from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
 

@@ -18,7 +18,7 @@ from apps.spec_forms import SpecForm, number_field
 from apps.visibility import VisibilityField
 from gem import benchmarks
 from gem.evaluation import wrapping
-from gem.evaluation.spec import DEFAULT_MAX_ERROR_SHARE
+from gem.evaluation.by_benchmark import DEFAULT_MAX_ERROR_SHARE
 from gem.evaluation.submission import MAX_NAME, MAX_NOTES, Submission
 
 __all__ = ["FIELDS", "EvaluationForm", "TagsField", "prefilled"]

@@ -46,21 +46,27 @@ def test_numbers_stand_for_seeds_and_say_nothing_about_them() -> None:
     assert numbers.read(first + numbers.MAX_PLACES - 1) == (3, 5, numbers.MAX_PLACES - 1)
     assert numbers.read(numbers.first_number(3, 0)) == (3, 0, 0)
     assert numbers.first_number(2**14 - 1, numbers.MAX_SUBMISSIONS - 1) > -(2**53)
-    assert numbers.in_words(first + 6) == "hidden 7" and numbers.in_words(42) == "42"
+    assert numbers.in_words(first + 6) == "hidden 7"
+    assert numbers.in_words(42) == "42"
 
 
 def test_a_season_begins_once_and_its_key_is_sealed(season: Season) -> None:
     assert operations.current(benchmarks.load(NAME)) == season
-    assert season.number == 1 and not season.is_over and season.published_key == ""
+    assert season.number == 1
+    assert not season.is_over
+    assert season.published_key == ""
     assert seeds.keeps(season.key, season.commitment)
     assert season.key.hex() not in season.sealed_key
     after = operations.current(benchmarks.load(NAME)) if end(season).is_over else season
-    assert after.number == 2 and after.commitment != season.commitment
+    assert after.number == 2
+    assert after.commitment != season.commitment
 
 
 def test_workers_play_the_seeds_of_the_key_and_store_numbers(season: Season) -> None:
     job = ranked_job(None)
-    assert job.state == Job.State.DONE and job.is_closed and job.is_ranked
+    assert job.state == Job.State.DONE
+    assert job.is_closed
+    assert job.is_ranked
     for env_id in ENV_IDS:
         order = seeds.order_of_play(season.key, NAME, season.version, seeds.COMMON, HIDDEN_SEEDS)
         drawn = [seeds.derive_seed(season.key, NAME, season.version, env_id, seeds.COMMON, i) for i in order]
@@ -79,7 +85,9 @@ def test_weights_share_their_seeds_and_endpoints_get_seeds_of_their_own(season: 
     submissions = [submit(owner, agent).batch.submission for agent in ("random", "expert", "mine", "mine")]
     assert submissions == [0, 0, 1, 2]
     scopes = [set(season.seeds(ENV_IDS[0], number)) for number in (0, 1, 2)]
-    assert not scopes[0] & scopes[1] and not scopes[1] & scopes[2] and not scopes[0] & scopes[2]
+    assert not scopes[0] & scopes[1]
+    assert not scopes[1] & scopes[2]
+    assert not scopes[0] & scopes[2]
     assert endpoint.jobs.count() == 2
     season.refresh_from_db()
     assert season.submissions == 2
@@ -94,7 +102,8 @@ def test_a_season_is_revealed_when_its_last_job_has_ended(season: Season) -> Non
     assert reveal(season)
     season.refresh_from_db()
     key = bytes.fromhex(season.published_key)
-    assert seeds.keeps(key, season.commitment) and season.is_revealed
+    assert seeds.keeps(key, season.commitment)
+    assert season.is_revealed
     job = Job.objects.select_related("batch").get(pk=played.pk)
     assert not job.is_closed
     assert job.events.filter(kind=JobEvent.Kind.CHANGED).count() == 1
@@ -104,13 +113,16 @@ def test_a_season_is_revealed_when_its_last_job_has_ended(season: Season) -> Non
         assert list(job.batch.episodes.filter(env_id=env_id).order_by("slot").values_list("seed", flat=True)) == drawn
     for episode in job.batch.episodes.all():
         assert verify(episode) is None
-    assert reveal(season) and Season.objects.get(pk=season.pk).revealed_at == season.revealed_at
+    assert reveal(season)
+    assert Season.objects.get(pk=season.pk).revealed_at == season.revealed_at
 
 
 def test_a_practice_job_is_not_ranked(season: Season) -> None:
     job = ranked_job(None)
     practice = submit(None, hidden_seeds=False)
-    assert not practice.is_ranked and not practice.is_closed and practice.batch.season is None
+    assert not practice.is_ranked
+    assert not practice.is_closed
+    assert practice.batch.season is None
     assert list(practice.shards.values_list("first_seed", flat=True)) == [1000, 1000]
     Job.objects.filter(pk=practice.pk).update(state=Job.State.DONE)
     assert record_scores(practice.pk) == 0
@@ -128,7 +140,8 @@ def test_unanswered_episodes_count_with_the_lowest_return(season: Season) -> Non
     )
     record_scores(job.pk)
     score = Score.objects.get(job=job, env_id=env_id)
-    assert score.n == HIDDEN_SEEDS and score.errors == 0
+    assert score.n == HIDDEN_SEEDS
+    assert score.errors == 0
     others = Episode.objects.filter(batch=job.batch, env_id=env_id).exclude(pk=unanswered.pk)
     returns = list(others.values_list("seats__total_reward", flat=True))
     lowest = min(0.0, *returns, benchmarks.load(NAME).entry(env_id).random_return)
@@ -139,7 +152,8 @@ def test_no_key_is_logged(season: Season, caplog: pytest.LogCaptureFixture) -> N
     with caplog.at_level(logging.DEBUG):
         ranked_job(None)
         reveal(end(season))
-    assert season.key.hex() not in caplog.text and str(season.key) not in caplog.text
+    assert season.key.hex() not in caplog.text
+    assert str(season.key) not in caplog.text
 
 
 def test_people_play_seeds_of_their_own_once_and_nobody_else_sees_them(season: Season) -> None:

@@ -92,7 +92,8 @@ def ranked(people: dict[str, User | None], monkeypatch: pytest.MonkeyPatch) -> R
     """Two ranked jobs of the owner, with an episode that failed and says why, and a ranked episode of the player."""
     shorten(monkeypatch)
     owner, player = people["the owner"], people[PLAYER]
-    assert owner is not None and player is not None
+    assert owner is not None
+    assert player is not None
     objects = objects_of(people, "public")
     Job.objects.exclude(pk=objects["training"]).update(state=Job.State.CANCELLED)
     jobs = [submit(owner), submit(owner, "expert")]
@@ -113,7 +114,8 @@ def ranked(people: dict[str, User | None], monkeypatch: pytest.MonkeyPatch) -> R
     for each in [*of_jobs, episode]:
         found.seeds.add(str(each.played_seed))
         found.lines |= _own_lines(each)
-    assert len(found.seeds) == 7 and len(found.lines) == 4
+    assert len(found.seeds) == 7
+    assert len(found.lines) == 4
     return found
 
 
@@ -218,7 +220,8 @@ def test_no_stream_socket_event_or_export_of_an_account_says_one(ranked: Ranked)
     own = ranked.people[PLAYER]
     assert own is not None
     lines = json.dumps(list(records_of(Episode.objects.visible_to(own), own)), cls=DjangoJSONEncoder)
-    assert leaks(lines, ranked, seeds_only=True) == [] and str(ranked.episode.seed) in lines
+    assert leaks(lines, ranked, seeds_only=True) == []
+    assert str(ranked.episode.seed) in lines
 
 
 def test_everybody_derives_the_seeds_when_the_season_is_over(ranked: Ranked) -> None:
@@ -229,7 +232,8 @@ def test_everybody_derives_the_seeds_when_the_season_is_over(ranked: Ranked) -> 
     client = ranked.client("nobody")
     text = client.get(reverse("api:list_episodes_of_job", args=[ranked.jobs[0].pk])).content.decode()
     seeds = {str(row["seed"]) for row in json.loads(text)["items"]}
-    assert seeds < ranked.seeds and len(seeds) == 6
+    assert seeds < ranked.seeds
+    assert len(seeds) == 6
     for key in (ranked.objects["job_episode"], ranked.episode.pk):
         assert client.get(reverse("episodes:episode", args=[key])).status_code == 200
         verdict = client.post(reverse("api:verify_episode", args=[key])).json()
