@@ -8,7 +8,6 @@ from apps.jobs.models import Job
 from apps.jobs.tries import tries_of
 from apps.seasons.models import scope_of
 
-HIDDEN = "# The seeds are hidden while the season runs. When it is over, this is a script that plays them."
 SCRIPT = """\
 from gem.agents import make_agent
 from gem.benchmarks import seeds
@@ -34,11 +33,11 @@ def season_of(job: Job) -> dict[str, Any]:
 
 
 def script_of(job: Job, wrappers: list[dict[str, Any]]) -> str:
-    """A script that plays the seeds of a job on hidden seeds, once they are published."""
+    """A script that plays the seeds of a job on hidden seeds, once they are published; empty before."""
     season = job.batch.season
     assert season is not None  # every job on hidden seeds has one
     if not season.is_revealed:
-        return HIDDEN
+        return ""
     return SCRIPT.format(
         key=season.published_key,
         commitment=season.commitment,
