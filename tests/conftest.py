@@ -10,6 +10,7 @@ out, a file at a time. Each worker goes through all three steps, because the cha
 its databases: what one process published would reach the other's. The controller goes through none.
 """
 
+import gc
 import os
 import random
 import tempfile
@@ -44,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", raised_in_thread)  # it fails the test, instead of being said in passing
     if config.option.help or is_controller(config):
         return
+    gc.disable()  # nothing that is imported and collected is garbage; on again when that is done
     if not services.needs_services(config.args, config.invocation_params.dir):
         return
     state = tempfile.TemporaryDirectory(prefix="gemweb-test-state-")
@@ -100,6 +102,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Each process begins reading at another place, and finds compiled what another one has read before.
+
+    All of them read all tests. In a fresh clone nothing is compiled, which takes as long as everything else here; side
+    by side they would compile each file at the same time.
+    """
+    outcome: Any = yield
+    report = outcome.get_result()
+    if isinstance(collector, pytest.Directory) and "PYTEST_XDIST_WORKER" in os.environ:
+        number, count = int(os.environ["PYTEST_XDIST_WORKER"][2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        first = len(report.result) * number // count
+        report.result = [*report.result[first:], *report.result[:first]]
+
+
+@pytest.hookimpl(hookwrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Call every test with a browser a walk, and put them last; shuffle the others, files and tests of a file.
 
@@ -117,12 +134,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     mixed = {item.path for item in walks} & {item.path for item in others}
     if mixed:
         raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")
-    items[:] = [*shuffled(others), *sorted(walks, key=lambda item: turn(item.path))]
+    items[:] = [*shuffled(others), *sorted(walks, key=lambda item: (turn(item.path), item.path))]
 
 
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of later garbage collections, which took a twelfth of all time."""
     leave_out_what_is_loaded()
+    gc.enable()
 
 
 def has_browser(item: pytest.Item) -> bool:
