@@ -82,7 +82,6 @@ def evaluation(
         "books": books,
         "cost": cost_of(job, books) if priced else None,
         "lines": lines,
-        "partly": only is not None,
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
         "ahead": admission.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
