@@ -154,7 +154,8 @@ def main() -> None:
         agent = LookupAgent(public_table(entry))
         practice = returns_on(agent, entry.env_id, entry.seeds)
         agent.known = agent.unknown = 0
-        unrelated = returns_on(agent, entry.env_id, seeds_of(UNRELATED_KEY, benchmark, entry.env_id, arguments.episodes))
+        seeds = seeds_of(UNRELATED_KEY, benchmark, entry.env_id, arguments.episodes)
+        unrelated = returns_on(agent, entry.env_id, seeds)
         share = agent.known / (agent.known + agent.unknown)
         row |= {"practice": score(entry, practice), "hidden": score(entry, unrelated)}
         write(read() | {entry.env_id: row})
@@ -179,7 +180,8 @@ def print_row(
 ) -> None:
     """Print a line about one environment: both scores, and how many of the turns the table knew."""
     found = estimate_return(SeedSums.of([value]) for value in unrelated)
-    ends = "" if found.low is None or found.high is None else f"{entry.score(found.low):.2f} to {entry.score(found.high):.2f}"
+    low, high = (found.mean, found.mean) if found.interval is None else found.interval[1:]
+    ends = f"{entry.score(low):.2f} to {entry.score(high):.2f}" if low < high else ""
     label = "  open set" if score(entry, unrelated) >= OPEN_SCORE else ""
     print(
         f"{entry.env_id:34} {starts:6,} {score(entry, practice):8.3f} {score(entry, unrelated):8.3f} {ends:>15} "

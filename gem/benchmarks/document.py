@@ -145,8 +145,8 @@ def problems(data: Any) -> list[str]:
         return [f"A benchmark is a JSON object with the fields {_listed(DOCUMENT)}, not {_quoted(data)}."]
     if _is_former(data):
         return [
-            "This is the form of the first benchmark. In files of today practice_seeds, random and anchor take the place "
-            "of first_seed, episodes, random_return and best_return."
+            "This is the form of the first benchmark. In files of today practice_seeds, random and anchor take the "
+            "place of first_seed, episodes, random_return and best_return."
         ]
     found = list(_of_fields("", data, DOCUMENT))
     if ("entries" in data) == ("members" in data):
