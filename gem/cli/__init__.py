@@ -17,6 +17,7 @@ from typing import NoReturn
 import gem
 from gem.cli import (
     bench,
+    benchmark,
     check,
     compare,
     data,
@@ -49,6 +50,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "verify": (verify, "Verify a certificate, and that episodes are those it was issued for."),
     "data": (data, "Show which problems the environments have here, or fetch them."),
     "bench": (bench, "Measure how fast an environment is on this machine."),
+    "benchmark": (benchmark, "List the benchmarks, show one, or check a file."),
     "index": (index, "Make, list and search the indexes of the search tool."),
     "sandbox": (sandbox, "Show how untrusted programs are confined on this machine."),
     "check": (check, "Check whether an environment keeps the contract."),
