@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist, fmean, pstdev
 
-from gem.benchmarks import normalize
+from gem.benchmarks import normalize, score
 from gem.errors import InvalidArgument
 from gem.evaluation.comparison.differences import holm, stratified_spread
 from gem.evaluation.comparison.ranks import RankInterval, rank_intervals
@@ -43,7 +43,7 @@ class Scale:
 
     def clipped(self, mean_return: float) -> float:
         """Return the score of a mean return."""
-        return min(1.0, max(0.0, normalize(mean_return, self.random_return, self.anchor_return)))
+        return score(mean_return, self.random_return, self.anchor_return)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class _RowSample:
         if self.seeds < MIN_SEEDS:
             return Estimate(self.mean, None, None, self.seeds, few_reason(self.seeds))
         count = len(self.returns)
-        low, high = _ends([score / count for score in self.scores], self.freedom)
+        low, high = _ends([total / count for total in self.scores], self.freedom)
         return Estimate(self.mean, low, high, self.seeds)
 
     def estimates(self) -> dict[str, Estimate]:

@@ -57,7 +57,7 @@ ROOTS = {  # of the first leaves; the tests of Certificate Transparency have the
 
 
 @given(PLAIN)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_canonical_json_is_that_of_the_package_rfc8785(value: object) -> None:
     assert canonical_json(value) == rfc8785.dumps(value)  # type: ignore[arg-type]
 
