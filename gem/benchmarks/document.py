@@ -41,7 +41,7 @@ def _whole(least: int, most: int) -> Callable[[Any], bool]:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_text(value: Any) -> bool:
@@ -186,8 +186,8 @@ def _of_entry(number: int, entry: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_reference(label: str, reference: Mapping[str, Any], fields: Mapping[str, _Field]) -> Iterator[str]:
     yield from _of_fields(label, reference, fields)
-    ends = [reference.get(name) for name in ("low", "mean", "high")]
-    if fields is not BEST and all(map(_is_number, ends)) and ends != sorted(ends):
+    ends: list[float] = [reference[name] for name in ("low", "mean", "high") if _is_number(reference.get(name))]
+    if fields is not BEST and len(ends) == 3 and ends != sorted(ends):
         yield f"{label}the mean {ends[1]:g} is not between low, {ends[0]:g}, and high, {ends[2]:g}."
 
 
