@@ -34,7 +34,7 @@ MAX_ROWS = 500
 """The most rows of a dataset that are played."""
 RANDOM_EPISODES = 500
 OWN_LICENCE = "Apache-2.0"
-WORDS_LICENCE = "SCOWL, see gem/data/words/LICENSE.txt"
+WORDS_LICENCE = "SCOWL licence"
 GAMES = (
     "Crosswords", "FifteenPuzzle", "Game2048", "GuessTheNumber", "Hangman", "Mastermind", "Minesweeper", "Sokoban",
     "Sudoku", "TowerofHanoi", "WikiGame", "WordSearch", "Wordle",

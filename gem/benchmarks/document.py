@@ -52,7 +52,8 @@ def _is_seed_range(value: Any) -> bool:
     in_range = _whole(0, MAX_SEED)
     if not (isinstance(value, list) and len(value) == 2 and all(map(in_range, value))):
         return False
-    return 0 <= value[1] - value[0] < MAX_EPISODES
+    first, last = map(int, value)
+    return 0 <= last - first < MAX_EPISODES
 
 
 def _is_tool_sets(value: Any) -> bool:
