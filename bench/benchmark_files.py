@@ -91,7 +91,8 @@ PLANS: Mapping[str, Plan] = {
     ),
     "math-drawn": Plan(
         "Mathematics, drawn",
-        "Word problems of three levels whose names and numbers are drawn from the seed, so that nobody has a list of them.",
+        "Word problems of three levels whose names and numbers are drawn from the seed, so that nobody has a list of "
+        "them.",
         tuple(f"math:Drawn-v0-{level}" for level in ("easy", "medium", "hard")),
     ),
     "code": Plan(

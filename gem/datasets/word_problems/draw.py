@@ -11,8 +11,8 @@ from gem.rng import SplitMix64, choice, randint, sample
 T = TypeVar("T")
 PEOPLE = (
     "Aisha", "Amir", "Bela", "Carla", "Chen", "Dara", "Elif", "Emeka", "Farid", "Greta", "Hana", "Igor", "Ines",
-    "Jonas", "Kofi", "Lena", "Luis", "Mara", "Mei", "Milan", "Nadia", "Noor", "Olga", "Omar", "Petra", "Priya", "Ravi", "Rosa",
-    "Samir", "Sofia", "Tariq", "Tomas", "Uma", "Vera", "Wanda", "Yara", "Yusuf", "Zoe",
+    "Jonas", "Kofi", "Lena", "Luis", "Mara", "Mei", "Milan", "Nadia", "Noor", "Olga", "Omar", "Petra", "Priya", "Ravi",
+    "Rosa", "Samir", "Sofia", "Tariq", "Tomas", "Uma", "Vera", "Wanda", "Yara", "Yusuf", "Zoe",
 )  # fmt: skip
 THINGS = (
     "apples", "badges", "beads", "buttons", "cards", "coins", "marbles", "nuts", "pencils", "pins", "postcards",

@@ -1,9 +1,9 @@
 r"""Solve a word problem whose names and numbers were drawn for this seed.
 
 Rules:
-    One problem, one answer. Easy problems take one or two steps, medium ones about three, and hard ones four or more, or
-    a thought that has to be found first. The seed selects the problem. There are as many as there are seeds, so nobody
-    has a list of them.
+    One problem, one answer. Easy problems take one or two steps, medium ones about three, and hard ones four or more,
+    or a thought that has to be found first. The seed selects the problem. There are as many as there are seeds, so
+    nobody has a list of them.
 
 Actions:
     Any text with the answer in `\boxed{...}`; the last box counts. The answer is a whole number, a decimal number or a
@@ -12,8 +12,8 @@ Actions:
     For example `\boxed{\frac{3}{7}}`.
 
 Rewards:
-    1 for the exact number, however it is written: `0.5` equals `\frac{1}{2}`, and `1,250` equals `1250`. 0 for any other
-    answer, and for none.
+    1 for the exact number, however it is written: `0.5` equals `\frac{1}{2}`, and `1,250` equals `1250`. 0 for any
+    other answer, and for none.
 
 Arguments:
     - `level`: `easy`, `medium` or `hard`.

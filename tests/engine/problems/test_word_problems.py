@@ -177,7 +177,8 @@ def test_every_template_comes_up() -> None:
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("12", 12), (" 12. ", 12), ("-3.50", Fraction(-7, 2)), ("−4", -4), ("1,250", 1250), ("12,345.5", Fraction(24691, 2)),
+        ("12", 12), (" 12. ", 12), ("-3.50", Fraction(-7, 2)), ("−4", -4), ("1,250", 1250),
+        ("12,345.5", Fraction(24691, 2)),
         ("3/7", Fraction(3, 7)), ("$ \\frac{3}{7} $", Fraction(3, 7)), ("-\\dfrac{6}{4}", Fraction(-3, 2)),
         ("1\\,250", 1250), ("0.5", Fraction(1, 2)), ("", None), ("3/0", None), ("12 euros", None), ("1,25", None),
         ("٣", None), ("1e9", None), ("nan", None), ("9" * 70, None), ("1 1/2x", None), ("--3", None),
@@ -217,5 +218,5 @@ def test_equal_numbers_are_correct_however_they_are_written() -> None:
         assert env.step(f"\\boxed{{{text}}}")[1] == 1.0
     env.reset(seed=seed)
     assert env.step(f"\\boxed{{{float(exact):.4f}}}")[1] == 0.0, "a rounded fraction is another number"
-    with pytest.raises(InvalidArgument, match="There is no level 'hrad'. Did you mean hard"):
+    with pytest.raises(InvalidArgument, match=r"There is no level 'hrad'\. Did you mean hard"):
         gem.make("math:Drawn-v0", level="hrad")
