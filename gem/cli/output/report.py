@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec
     from gem.agents.endpoint.ledger import Books
     from gem.benchmarks import Benchmark
-    from gem.evaluation.scores import Estimate, Interval, Outcome, Summary
+    from gem.evaluation.intervals import SeedSums
+    from gem.evaluation.scores import Estimate, Outcome, Summary
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
 
@@ -52,7 +53,7 @@ def print_scores(
         books: what all requests used, also those of episodes that were cut off; None if the agent sends none.
     """
     from gem import benchmarks  # noqa: PLC0415
-    from gem.evaluation.scores import pool, summarize  # noqa: PLC0415
+    from gem.evaluation.scores import estimate_return, over_environments, summarize  # noqa: PLC0415
 
     benchmark = benchmarks.load(spec.benchmark) if spec.benchmark else None
     summaries = {env_id: summarize(env_outcomes) for env_id, env_outcomes in outcomes.items()}
@@ -65,15 +66,16 @@ def print_scores(
         tokens = [f"{summary.tokens_in:,}", f"{summary.tokens_out:,}"] if players.endpoint else []
         rows.append([env_id, *_columns(summary), *passes, *tokens])
         if benchmark is not None:
-            score = _score(benchmark, env_id, summary)
-            rows[-1].append("" if score is None else _interval(score))
-            scores += [] if score is None else [score]
+            normalized = _normalized(benchmark, env_id, summary)
+            rows[-1].append(_interval(estimate_return(normalized)) if normalized else "")
+            scores += [normalized] if normalized else []
     against = f" against {spec.opponent}, from each seat equally often" if spec.opponent else ""
     tools = f" with {spec.tools_in_words}" if spec.tools else ""
     print(f"{players.agent}{tools}{against}, {sum(map(len, outcomes.values())):,} episodes")
     table(headings + (["score"] if benchmark else []), rows)
-    if benchmark is not None and len(scores) == len(outcomes):
-        print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")
+    if benchmark is not None and scores and len(scores) == len(outcomes):
+        score = over_environments(scores, estimate_return)
+        print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(score)}")
         if spec.tools:
             print("The agent used tools: do not compare this score with scores without tools.")
     print("In brackets: 95 % intervals over seeds.")
@@ -126,16 +128,15 @@ def _columns(summary: Summary) -> list[str]:
     return [f"{summary.n:,}", _interval(summary.mean_return), solved, f"{summary.mean_turns:.1f}"]
 
 
-def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Interval | None:
-    """Return the mean over seeds of the normalized returns, as on the leaderboard."""
-    from gem.evaluation.scores import interval  # noqa: PLC0415
+def _normalized(benchmark: Benchmark, env_id: str, summary: Summary) -> list[SeedSums]:
+    """Return the normalized returns of each seed in sums, as the leaderboard has them."""
+    from gem.evaluation.intervals import SeedSums  # noqa: PLC0415
 
     entry = benchmark.entry(env_id)
-    means = [sum(map(entry.normalize, returns)) / len(returns) for returns in summary.returns_by_seed]
-    return interval(means) if summary.n else None
+    return [SeedSums.of([entry.normalize(value) for value in returns]) for returns in summary.returns_by_seed]
 
 
-def _interval(value: Interval | Estimate) -> str:
+def _interval(value: Estimate) -> str:
     ends = "" if value.low is None or value.high is None else f" [{value.low:.3f}, {value.high:.3f}]"
     return f"{value.mean:.3f}{ends}"
 
