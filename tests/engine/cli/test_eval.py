@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gem.evaluation.intervals import estimate_share
-from gem.evaluation.intervals import SeedSums, estimate_return
+from gem.evaluation.intervals import SeedSums, estimate_return, estimate_share
 from gem.evaluation.scores import Outcome, interval, pool, summarize
 from tests.engine.cli.conftest import Run
 
