@@ -15,7 +15,8 @@ from gem.client.events import EVENTS
 
 TEST = "webhook.test"
 """The event that its owner can send to try it."""
-OFFERED = tuple(name for name in EVENTS if name != TEST)
+_ORDER = ("job", "training", "episode", "duel")
+OFFERED = tuple(name for kind in _ORDER for name in EVENTS if name.startswith(f"{kind}."))
 """The events that a webhook can send: those of a person's own jobs, live episodes and duels."""
 MAX_URL_CHARACTERS = 500
 _PAGES = {"job": "jobs:job", "episode": "episodes:episode", "duel": "duels:duel"}

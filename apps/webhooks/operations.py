@@ -27,12 +27,14 @@ TASK = "webhooks.deliver"
 class TooManyWebhooks(Refusal):
     """The person has as many webhooks as one person may have. The message is a sentence for them."""
 
+    status = 409
     title = "Too many webhooks"
 
 
 class CannotTest(Refusal):
     """No test can be sent now. The message is a sentence for the owner."""
 
+    status = 409
     title = "No test was sent"
 
 

@@ -47,6 +47,7 @@ class Source(ABC):
     def begin(self, webhook: Webhook) -> None:
         """Let the webhook send what happens from now on."""
 
+    @abstractmethod
     def end(self, webhook: Webhook) -> None:
         """Read these rows no more for this webhook. What waits is sent."""
 
@@ -91,10 +92,16 @@ class Jobs(Source):
                 [webhook.pk, self.topic, webhook.owner_id],
             )
 
+    def end(self, webhook: Webhook) -> None:
+        """See `Source.end`. Where it has read to is of no use: it begins anew when such events are chosen again."""
+        self._places(webhook).delete()
+
 
 class RecentRows(Source):
     """Rows of which there may be very many: those that were running when the webhook began, or were begun since."""
 
+    ends: ClassVar[bool]
+    """Whether a row that is over never goes on."""
     since: ClassVar[str]
     """The field of a webhook that says since when."""
 
@@ -123,12 +130,13 @@ class RecentRows(Source):
         place = self._places(webhook).filter(key=OuterRef("pk"))
         own = self.own(webhook.owner)
         begun = own.filter(~Exists(place), created__gte=since).order_by("created").values_list("pk", flat=True)[:most]
-        read = {one.key: one for one in self._places(webhook).filter(is_over=False)}
+        places = self._places(webhook).filter(is_over=False) if self.ends else self._places(webhook)
+        read = {one.key: one for one in places}
         rows = own.filter(pk__in=list(read)).annotate(is_running=self.running())
         changed = [
             (key, read[key].seq)
             for key, seq, is_running in rows.values_list("pk", "seq", "is_running")
-            if seq > read[key].seq or not is_running
+            if seq > read[key].seq or not (is_running or read[key].is_over)
         ]
         return [*changed, *((key, BEGINNING) for key in begun)][:most]
 
@@ -160,6 +168,7 @@ class Episodes(RecentRows):
 
     topic = "episode"
     prefixes = ("episode.",)
+    ends = True
     since = "episodes_since"
 
     @property
@@ -177,10 +186,11 @@ class Episodes(RecentRows):
 
 
 class Duels(RecentRows):
-    """Duels with an episode of the person."""
+    """Duels with an episode of the person. One that is over goes on if an agent joins it."""
 
     topic = "duel"
     prefixes = ("duel.",)
+    ends = False
     since = "duels_since"
 
     @property

@@ -90,6 +90,16 @@ from gem.client.schemas.jobs import (
     Submitted,
     Training,
 )
+from gem.client.schemas.webhooks import (
+    Delivery,
+    DeliveryPage,
+    DeliveryState,
+    MadeWebhook,
+    NewWebhook,
+    Webhook,
+    WebhookChange,
+    Webhooks,
+)
 
 __all__ = [
     "Account",
@@ -110,6 +120,9 @@ __all__ = [
     "CheckpointPage",
     "Data",
     "DefaultVisibility",
+    "Delivery",
+    "DeliveryPage",
+    "DeliveryState",
     "Distribution",
     "DistributionBin",
     "Duel",
@@ -139,6 +152,7 @@ __all__ = [
     "Leaderboard",
     "LogLine",
     "LogPage",
+    "MadeWebhook",
     "Metrics",
     "Missing",
     "NewAgent",
@@ -151,6 +165,7 @@ __all__ = [
     "NewTraining",
     "NewTrial",
     "NewTurn",
+    "NewWebhook",
     "OneEnvironment",
     "Pace",
     "Problem",
@@ -180,4 +195,7 @@ __all__ = [
     "UploadPage",
     "Verdict",
     "VisibilityChoice",
+    "Webhook",
+    "WebhookChange",
+    "Webhooks",
 ]
