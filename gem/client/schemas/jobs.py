@@ -125,7 +125,7 @@ class JobSummary(Answer):
     """Which of its owner's jobs is served first."""
     state: JobState
     reason: str
-    """Why it failed, or why its budget or a restore stopped it."""
+    """Why it failed, or why its budget, its alarm or a restore stopped it."""
     visibility: Visibility
     seq: int
     episodes_total: int
