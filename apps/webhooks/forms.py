@@ -83,6 +83,6 @@ class WebhookForm(forms.Form):
         chosen = self["events"].value() or []
         groups: dict[str, list[tuple[str, str, bool]]] = {}
         for name in OFFERED:
-            meaning = (EVENTS[name].__doc__ or "").partition("\n")[0]
+            meaning = (EVENTS[name].__doc__ or "").partition("\n")[0].replace("`", "")
             groups.setdefault(GROUPS[name.partition(".")[0]], []).append((name, meaning, name in chosen))
         return list(groups.items())
