@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gem.errors import InvalidArgument
+from gem.evaluation.faults import NO_FAULTS, Faults
 from gem.evaluation.intervals import (
     MIN_SEEDS,
     Z95,
@@ -157,6 +158,8 @@ class Outcome(NamedTuple):
     """Seed and seat; episodes with the same are tries at one problem. None if each episode has a seed of its own."""
     tokens_in: int = 0
     tokens_out: int = 0
+    faults: Faults = NO_FAULTS
+    """The agent's actions, and those that the environment did not accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,8 @@ class Summary:
     """The tokens of all episodes, including those that do not count."""
     passes: Mapping[int, Estimate] = field(default_factory=dict)
     """pass@k by k, with intervals over seeds (see `passes`); empty if a problem was tried once."""
+    faults: Faults = NO_FAULTS
+    """The actions of all episodes, including those that do not count."""
 
 
 def summarize(outcomes: Iterable[Outcome]) -> Summary:
@@ -207,6 +212,7 @@ def summarize(outcomes: Iterable[Outcome]) -> Summary:
         tokens_in=sum(outcome.tokens_in for outcome in ordered),
         tokens_out=sum(outcome.tokens_out for outcome in ordered),
         passes=passes(counted_outcomes),
+        faults=Faults(*(sum(numbers) for numbers in zip(NO_FAULTS, *(one.faults for one in ordered), strict=True))),
     )
 
 

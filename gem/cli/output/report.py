@@ -58,7 +58,7 @@ def print_scores(
     benchmark = benchmarks.load(spec.benchmark) if spec.benchmark else None
     summaries = {env_id: summarize(env_outcomes) for env_id, env_outcomes in outcomes.items()}
     ks = sorted({k for summary in summaries.values() for k in summary.passes if k > 1})
-    headings = ["environment", "episodes", "mean return", "solved", "mean turns"]
+    headings = ["environment", "episodes", "mean return", "solved", "mean turns", "unreadable", "forbidden"]
     headings += [f"pass@{k}" for k in ks] + (["tokens in", "out"] if players.endpoint else [])
     rows, scores = [], []
     for env_id, summary in summaries.items():
@@ -123,9 +123,16 @@ def _first_reason(reasons: Mapping[str, str], failed_by: str) -> str:
 
 def _columns(summary: Summary) -> list[str]:
     if summary.mean_return is None or summary.success is None or summary.mean_turns is None:
-        return ["0", "", "", ""]
+        return ["0", "", "", "", "", ""]
     solved = _share(summary.success)
-    return [f"{summary.n:,}", _interval(summary.mean_return), solved, f"{summary.mean_turns:.1f}"]
+    shares = (summary.faults.unreadable_share, summary.faults.forbidden_share)
+    return [
+        f"{summary.n:,}",
+        _interval(summary.mean_return),
+        solved,
+        f"{summary.mean_turns:.1f}",
+        *("" if share is None else f"{share:.1%}" for share in shares),
+    ]
 
 
 def _normalized(benchmark: Benchmark, env_id: str, summary: Summary) -> list[SeedSums]:

@@ -40,6 +40,10 @@ def test_the_numbers_are_those_of_the_episodes_written(run: Run, tmp_path: Path)
     share = estimate_share((1, episode["success"]) for episode in written)
     assert f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}]" in printed
     assert f"{sum(episode['turn_count'] for episode in written) / 20:.1f}" in printed.splitlines()[2]
+    errors = [turn["info"].get("error") for episode in written for turn in episode["turns"]]
+    shares = [f"{errors.count(kind) / len(errors):.1%}" for kind in ("format", "rule")]
+    assert printed.splitlines()[2].split()[-2:] == shares
+    assert shares[1] != "0.0%", "a random agent guesses twice"
 
 
 def test_it_goes_on_where_the_file_ends(run: Run, tmp_path: Path) -> None:
