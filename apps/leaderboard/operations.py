@@ -16,7 +16,7 @@ from apps.leaderboard.models import Score
 from apps.leases import RowsLocked, patient_transaction
 from gem import benchmarks
 from gem.benchmarks import Benchmark, BenchmarkEntry
-from gem.evaluation.scores import Estimate, SeedSums, estimate_return, over_environments
+from gem.evaluation.scores import Estimate, SeedSums, estimate_return, pool_estimates, scaled
 from gem.evaluation.spec import EvaluationSpec
 
 logger = logging.getLogger(__name__)
@@ -38,9 +38,11 @@ class Results:
         """The returns of all seeds."""
         return [value for returns in self.returns_by_seed for value in returns]
 
-    def normalized(self, entry: BenchmarkEntry) -> list[SeedSums]:
-        """The returns of each seed in sums, on the scale of the benchmark."""
-        return [SeedSums.of([entry.normalize(value) for value in returns]) for returns in self.returns_by_seed]
+    def score(self, entry: BenchmarkEntry) -> Estimate:
+        """The mean return on the scale of the benchmark, with the interval of the job's page."""
+        if not self.returns_by_seed:
+            return NOTHING
+        return scaled(estimate_return(map(SeedSums.of, self.returns_by_seed)), entry.score)
 
 
 @transaction.atomic
@@ -59,6 +61,8 @@ def record_scores(job_id: str) -> int:
     benchmark = benchmarks.load(spec.benchmark)
     if spec.benchmark_version != benchmark.version:  # the scale of the earlier version is not known any more
         return 0
+    if not _is_as_ranked(job, benchmark):
+        return 0
     results = {entry.env_id: _results(job, entry.env_id) for entry in benchmark.entries}
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
     if all(score.n for score in scores):
@@ -68,21 +72,33 @@ def record_scores(job_id: str) -> int:
     return len(Score.objects.bulk_create(scores))
 
 
+def _is_as_ranked(job: Job, benchmark: Benchmark) -> bool:
+    """Whether the episodes were played on the versions and the data that the benchmark names.
+
+    Results on data that stand in for others say little about these, so they are never ranked as the same.
+    """
+    columns = "env_id", "env_version", "data_hash"
+    played = Episode.objects.filter(batch=job.batch_id).order_by().values_list(*columns).distinct()
+    entries = {entry.env_id: entry for entry in benchmark.entries if entry.random is not None}
+    for env_id, version, data_hash in played:
+        entry = entries.get(env_id)
+        if entry is None:  # the first benchmark does not say on which version and data it is played
+            continue
+        if version != entry.env_version or (entry.data is not None and data_hash != entry.data.hash):
+            logger.warning("job %s: not ranked, because %s was played on another version or data", job.pk, env_id)
+            return False
+    return True
+
+
 def record_missing_scores() -> int:
     """Write the scores of finished benchmark jobs whose worker died before that. Returns the number of jobs.
 
     A job whose row somebody holds locked, or whose scores cannot be computed, does not keep the others waiting.
     """
-    present = (benchmarks.load(name) for name in benchmarks.names())
+    waiting = Job.objects.filter(state=Job.State.DONE, scores=None, spec__benchmark__in=benchmarks.names())
+    columns = "pk", "spec__benchmark", "spec__benchmark_version"
     missing = [
-        job_id
-        for benchmark in present
-        for job_id in Job.objects.filter(
-            state=Job.State.DONE,
-            scores=None,
-            spec__benchmark=benchmark.name,
-            spec__benchmark_version=benchmark.version,
-        ).values_list("pk", flat=True)
+        job_id for job_id, name, version in waiting.values_list(*columns) if version == benchmarks.load(name).version
     ]
     return sum(map(_record_missing, missing))
 
@@ -112,7 +128,7 @@ def _results(job: Job, env_id: str) -> Results:
 def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Results) -> Score:
     returns = results.returns
     n = len(returns)
-    estimate = estimate_return(results.normalized(entry)) if n else NOTHING
+    estimate = results.score(entry)
     return Score(
         job=job,
         agent_id=job.agent_id,
@@ -131,10 +147,9 @@ def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Resul
 
 
 def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score], results: Mapping[str, Results]) -> Score:
-    """The mean over environments, with equal weights, by the statistic that the page of the job has."""
+    """The mean over environments, with equal weights, and its interval if there is one (`pool_estimates`)."""
     count = len(scores)
-    normalized = [results[entry.env_id].normalized(entry) for entry in benchmark.entries]
-    estimate = over_environments(normalized, estimate_return)
+    estimate = pool_estimates([results[entry.env_id].score(entry) for entry in benchmark.entries])
     return Score(
         job=job,
         agent_id=job.agent_id,

@@ -36,6 +36,7 @@ __all__ = [
     "passes",
     "pool",
     "pool_estimates",
+    "scaled",
     "student_t_interval",
     "summarize",
     "wilson",
@@ -85,6 +86,12 @@ def pool(intervals: Sequence[Interval]) -> Interval:
     below = math.sqrt(math.fsum((interval.mean - interval.low) ** 2 for interval in intervals)) / count
     above = math.sqrt(math.fsum((interval.high - interval.mean) ** 2 for interval in intervals)) / count
     return Interval(mean, mean - below, mean + above)
+
+
+def scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
+    """Convert a mean and the ends of its interval to another scale, which does not turn their order around."""
+    ends = (None if end is None else scale(end) for end in (estimate.low, estimate.high))
+    return Estimate(scale(estimate.mean), *ends, estimate.seeds, estimate.reason)
 
 
 def pool_estimates(parts: Sequence[Estimate]) -> Estimate:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec
     from gem.agents.endpoint.ledger import Books
     from gem.benchmarks import Benchmark
-    from gem.evaluation.intervals import SeedSums
     from gem.evaluation.scores import Estimate, Outcome, Summary
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
@@ -53,7 +52,7 @@ def print_scores(
         books: what all requests used, also those of episodes that were cut off; None if the agent sends none.
     """
     from gem import benchmarks  # noqa: PLC0415
-    from gem.evaluation.scores import estimate_return, over_environments, summarize  # noqa: PLC0415
+    from gem.evaluation.scores import pool_estimates, summarize  # noqa: PLC0415
 
     benchmark = benchmarks.load(spec.benchmark) if spec.benchmark else None
     summaries = {env_id: summarize(env_outcomes) for env_id, env_outcomes in outcomes.items()}
@@ -66,16 +65,16 @@ def print_scores(
         tokens = [f"{summary.tokens_in:,}", f"{summary.tokens_out:,}"] if players.endpoint else []
         rows.append([env_id, *_columns(summary), *passes, *tokens])
         if benchmark is not None:
-            normalized = _normalized(benchmark, env_id, summary)
-            rows[-1].append(_interval(estimate_return(normalized)) if normalized else "")
-            scores += [normalized] if normalized else []
+            score = _score(benchmark, env_id, summary)
+            rows[-1].append("" if score is None else _interval(score))
+            scores += [] if score is None else [score]
     against = f" against {spec.opponent}, from each seat equally often" if spec.opponent else ""
     tools = f" with {spec.tools_in_words}" if spec.tools else ""
     print(f"{players.agent}{tools}{against}, {sum(map(len, outcomes.values())):,} episodes")
     table(headings + (["score"] if benchmark else []), rows)
     if benchmark is not None and scores and len(scores) == len(outcomes):
-        score = over_environments(scores, estimate_return)
-        print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(score)}")
+        score = pool_estimates(scores)
+        print(f"Score on {benchmark.name} (0: random, 1: {benchmark.one}): {_interval(score)}")
         if spec.tools:
             print("The agent used tools: do not compare this score with scores without tools.")
     print("In brackets: 95 % intervals over seeds.")
@@ -135,12 +134,14 @@ def _columns(summary: Summary) -> list[str]:
     ]
 
 
-def _normalized(benchmark: Benchmark, env_id: str, summary: Summary) -> list[SeedSums]:
-    """Return the normalized returns of each seed in sums, as the leaderboard has them."""
-    from gem.evaluation.intervals import SeedSums  # noqa: PLC0415
+def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Estimate | None:
+    """Return the mean return on the scale of the benchmark, as on the leaderboard."""
+    from gem.evaluation.scores import SeedSums, estimate_return, scaled  # noqa: PLC0415
 
-    entry = benchmark.entry(env_id)
-    return [SeedSums.of([entry.normalize(value) for value in returns]) for returns in summary.returns_by_seed]
+    if not summary.returns_by_seed:
+        return None
+    estimate = estimate_return(map(SeedSums.of, summary.returns_by_seed))
+    return scaled(estimate, benchmark.entry(env_id).score)
 
 
 def _interval(value: Estimate) -> str:

@@ -78,7 +78,7 @@ def test_the_interval_of_a_row_is_that_of_the_jobs_page(agents: None) -> None:
         assert found is not None
         assert row.reason == found.reason
         if found.low is not None:
-            assert (row.low, row.high) == pytest.approx((entry.normalize(found.low), entry.normalize(found.high)))
+            assert (row.low, row.high) == pytest.approx((entry.score(found.low), entry.score(found.high or 0.0)))
     assert any(row.reason and row.low is None for row in job.scores.all()), "two seeds have no interval"
 
 
@@ -115,9 +115,8 @@ def test_a_finished_job_has_a_score_for_each_environment_and_overall(agents: Non
     own = [parts[env_id] for env_id in benchmark.env_ids]
     overall = parts[""]
     assert overall.mean == pytest.approx(sum(score.mean for score in own) / len(own))
-    assert overall.low is not None
-    assert overall.high is not None
-    assert overall.low < overall.mean < overall.high
+    assert (overall.low, overall.high) == (None, None)
+    assert "3 seeds say too little" in overall.reason
     assert overall.n == sum(score.n for score in own)
 
 
