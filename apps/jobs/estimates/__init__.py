@@ -3,6 +3,7 @@
 from apps.jobs.estimates.forecasts import EnvForecast, Forecast, Source, forecast
 from apps.jobs.estimates.paces import Pace, paces
 from apps.jobs.estimates.ranges import Range
+from apps.jobs.estimates.starts import Start, start_of, starts_of
 from apps.jobs.estimates.totals import Estimate, Remaining, estimate, remaining, worker_count
 
 __all__ = [
@@ -13,9 +14,12 @@ __all__ = [
     "Range",
     "Remaining",
     "Source",
+    "Start",
     "estimate",
     "forecast",
     "paces",
     "remaining",
+    "start_of",
+    "starts_of",
     "worker_count",
 ]

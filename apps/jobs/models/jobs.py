@@ -84,7 +84,7 @@ class Job(Moderated):
         RUNNING = "running"
         PAUSED = "paused"
         DONE = "done"
-        STOPPED = "stopped", "stopped by its budget"
+        STOPPED = "stopped"  # an evaluation by its budget, a training by its alarm
         CANCELLED = "cancelled"
         FAILED = "failed"
 
@@ -219,7 +219,9 @@ class Job(Moderated):
     @property
     def state_in_words(self) -> str:
         """The state as pages name it."""
-        return self.State.STOPPED.label if self.state == self.State.STOPPED else self.state
+        if self.state != self.State.STOPPED:
+            return self.state
+        return "stopped by its alarm" if self.kind == self.Kind.TRAINING else "stopped by its budget"
 
     @property
     def visibility(self) -> Visibility:

@@ -61,6 +61,7 @@ from gem.client.schemas.jobs import (
     JobEpisode,
     JobEpisodePage,
     JobPage,
+    JobStart,
     JobSummary,
     LogLine,
     LogPage,
@@ -81,6 +82,16 @@ from gem.client.schemas.leaderboard import (
 )
 from gem.client.schemas.scores import Books, Bounds, Data, Missing, Results, Score
 from gem.client.schemas.trainings import Alarm, Checkpoint, CheckpointPage, Extension, Metrics, NewTraining, Training
+from gem.client.schemas.webhooks import (
+    Delivery,
+    DeliveryPage,
+    DeliveryState,
+    MadeWebhook,
+    NewWebhook,
+    Webhook,
+    WebhookChange,
+    Webhooks,
+)
 
 __all__ = [
     "Account",
@@ -101,6 +112,9 @@ __all__ = [
     "CheckpointPage",
     "Data",
     "DefaultVisibility",
+    "Delivery",
+    "DeliveryPage",
+    "DeliveryState",
     "Distribution",
     "DistributionBin",
     "Duel",
@@ -126,10 +140,12 @@ __all__ = [
     "JobEpisode",
     "JobEpisodePage",
     "JobPage",
+    "JobStart",
     "JobSummary",
     "Leaderboard",
     "LogLine",
     "LogPage",
+    "MadeWebhook",
     "Metrics",
     "Missing",
     "NewAgent",
@@ -142,6 +158,7 @@ __all__ = [
     "NewTraining",
     "NewTrial",
     "NewTurn",
+    "NewWebhook",
     "OneEnvironment",
     "Pace",
     "Problem",
@@ -171,4 +188,7 @@ __all__ = [
     "UploadPage",
     "Verdict",
     "VisibilityChoice",
+    "Webhook",
+    "WebhookChange",
+    "Webhooks",
 ]
