@@ -17,6 +17,7 @@ from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
 from apps.jobs.books.reading import Account, books_of, cost_of, spec_of
+from apps.jobs.decisions.reading import decision_of, known_other, sentence_of
 from apps.jobs.estimates import Remaining
 from apps.jobs.filing import word_of
 from apps.jobs.models import Job
@@ -316,7 +317,25 @@ def job_data(
         "max_workers": row.max_workers,
         "score": score,
         "books": books_of_job(row, books_of(row.pk), priced=may_see_costs) if score is not None else None,
+        "decision": _decision(request, row) if is_evaluation else None,
     }
+
+
+def _decision(request: HttpRequest, row: Job) -> schemas.Decision | None:
+    """The comparison that an evaluation stops by."""
+    found = decision_of(row)
+    if found is None:
+        return None
+    return schemas.Decision(
+        against=known_other(found, request.user),
+        is_decided=found.is_decided,
+        seeds=found.seeds,
+        planned=found.planned,
+        evidence=found.evidence,
+        low=found.low,
+        high=found.high,
+        sentence=sentence_of(found),
+    )
 
 
 def books_of_job(row: Job, account: Account, *, priced: bool) -> schemas.Books:

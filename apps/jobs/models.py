@@ -17,6 +17,7 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
 from apps.jobs.books.rows import EpisodeBooks, JobBooks, Reservation
+from apps.jobs.decisions.rows import Decision
 from apps.leases import Leased, LeasedQuerySet
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
@@ -28,8 +29,8 @@ MAX_WORDS, MAX_AGENTS = 8, 200
 """The words of a search among jobs, and the agents with such a name."""
 
 __all__ = [
-    "Checkpoint", "EpisodeBooks", "Job", "JobBooks", "JobEvent", "JobQuerySet", "Point", "Reservation", "Sample",
-    "Shard", "owner_of_job",
+    "Checkpoint", "Decision", "EpisodeBooks", "Job", "JobBooks", "JobEvent", "JobQuerySet", "Point", "Reservation",
+    "Sample", "Shard", "owner_of_job",
 ]  # fmt: skip
 
 
@@ -93,6 +94,7 @@ class Job(Moderated):
         PAUSED = "paused"
         DONE = "done"
         STOPPED = "stopped", "stopped by its budget"
+        DECIDED = "decided", "stopped: decided"
         CANCELLED = "cancelled"
         FAILED = "failed"
 
@@ -209,7 +211,7 @@ class Job(Moderated):
     @property
     def over(self) -> bool:
         """Whether it has ended."""
-        return self.state in {self.State.DONE, self.State.STOPPED, self.State.CANCELLED, self.State.FAILED}
+        return self.state not in {self.State.QUEUED, self.State.RUNNING, self.State.PAUSED}
 
     @property
     def is_ranked(self) -> bool:
@@ -227,7 +229,7 @@ class Job(Moderated):
     @property
     def state_in_words(self) -> str:
         """The state as pages name it."""
-        return self.State.STOPPED.label if self.state == self.State.STOPPED else self.state
+        return self.State(self.state).label if self.state in {self.State.STOPPED, self.State.DECIDED} else self.state
 
     @property
     def visibility(self) -> Visibility:

@@ -32,7 +32,7 @@ from gem.evaluation.data import played_on
 
 router = Router(tags=["jobs"])
 Kind = Literal["evaluation", "training"]
-State = Literal["queued", "running", "paused", "done", "stopped", "cancelled", "failed"]
+State = Literal["queued", "running", "paused", "done", "stopped", "decided", "cancelled", "failed"]
 Level = Literal["all", "warnings", "errors"]
 Slot = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of the episode in the job, from 0.")]
 Ending = Literal["won", "lost", "limit", "error"]

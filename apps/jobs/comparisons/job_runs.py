@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from django.db.models import F
 
@@ -12,6 +11,7 @@ from apps.accounts.models import Viewer
 from apps.episodes.models import Episode
 from apps.jobs import pages
 from apps.jobs.models import Job
+from apps.jobs.results.environments import environments_of
 from gem.evaluation.comparison.runs import Run, ScoredEpisode
 
 MAX_EPISODES = 20_000
@@ -31,7 +31,7 @@ def runs_of(jobs: Sequence[Job], viewer: Viewer) -> list[Run]:
             job.agent.name if names.count(job.agent.name) == 1 else f"{job.agent.name} {job.pk[:4].upper()}",
             _episodes(job),
             {**job.spec, "set_up": (job.set_up or {}) if pages.may_see_set_up(job, viewer) else {}},
-            _environments(job),
+            environments_of(job),
         )
         for job in jobs
     ]
@@ -66,10 +66,3 @@ def _episodes(job: Job) -> list[ScoredEpisode]:
         )
         tries[place] += 1
     return episodes
-
-
-def _environments(job: Job) -> dict[str, dict[str, Any]]:
-    """What is set for each environment of an evaluation, from one episode of it."""
-    fields = ("env_version", "env_kwargs", "wrappers", "data_hash", "max_turns")
-    rows = Episode.objects.filter(batch=job.batch_id).order_by("env_id", "slot").distinct("env_id")
-    return {row.pop("env_id"): row for row in rows.values("env_id", *fields)}

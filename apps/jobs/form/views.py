@@ -18,6 +18,7 @@ from apps.accounts.models import User, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.htmx import wants_part
 from apps.jobs import estimates, operations
+from apps.jobs.decisions import checks
 from apps.jobs.errors import JobRefusal
 from apps.jobs.filing import PRIORITIES, Filing
 from apps.jobs.form import entries, matrix, picker
@@ -28,6 +29,9 @@ from gem import benchmarks
 from gem.errors import UsageError
 from gem.evaluation.submission import Submission
 from gem.validation.messages import field_errors
+
+MAX_COMPARABLE = 30
+"""The newest jobs of which those are offered that a job can be compared with."""
 
 
 @never_cache
@@ -215,6 +219,7 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         _add_refusal(form, refusal)
         return {**nothing, "document": document}
     known = Job.objects.listed_for(request.user)
+    newest = known.evaluations().filter(archived=None).select_related("agent").order_by("-created")[:MAX_COMPARABLE]
     priority = PRIORITIES[form.spec.priority]
     found = [
         (agent, estimates.estimate(agent, spec, known, request.user.pk, priority=priority))
@@ -224,6 +229,7 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         "checked": form,
         "estimates": found,
         "document": form.document,
+        "comparable": [job for job in newest if checks.plays_the_same(specs[0], job)],
         "episodes": sum(spec.episodes_total for spec in specs),
         "expected_data": datasets.expected(dict.fromkeys(env_id for spec in specs for env_id in spec.env_ids)),
     }

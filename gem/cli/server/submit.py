@@ -24,7 +24,7 @@ EVALUATION_OPTIONS = {
     "money_budget": "money_budget", "max_episode_tokens": "max_episode_tokens",
     "tool": "tools", "tool_uses": "max_tool_uses", "tool_format": "tool_format", "wrapper": "wrappers",
     "backend": "backend", "retries": "retries", "without": "without", "notes": "notes", "tag": "tags",
-    "priority": "priority",
+    "priority": "priority", "stop_against": "stop_against",
 }  # fmt: skip
 """Options for evaluations, and the fields of the `Submission` that they set."""
 
@@ -62,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--wrapper", action="append", metavar="NAME", help="put this wrapper around the environments")
     group.add_argument("--backend", choices=["sync", "threads"], help="step environments in turn or in threads (sync)")
     group.add_argument("--retries", type=int, help="how often an episode that ends in an error is played again (0)")
+    group.add_argument(
+        "--stop-against",
+        metavar="JOB",
+        help="stop as soon as it is decided which of two agents solves more: this one or that of a job; 'group' "
+        "compares two agents that are submitted together",
+    )
     group.add_argument("--notes", help="what it is for")
     group.add_argument(
         "--tag", action="append", metavar="WORD", help="a word to find it by; may be given several times"

@@ -227,6 +227,26 @@ class JobPage(Answer):
     next: str | None = None
 
 
+class Decision(Answer):
+    """The comparison with another job that stops an evaluation as soon as it is decided (`stop_against`)."""
+
+    against: Id | None
+    """The other job, if you may know of it."""
+    is_decided: bool
+    seeds: int
+    """The seeds behind it: those of a complete beginning of the plan that count in both jobs."""
+    planned: int
+    """The seeds that were planned."""
+    evidence: float
+    """The capital of bets against equal agents: it begins at 1 and decides at 40."""
+    low: float
+    """The lower end of the 95 % interval of this agent's share of solved seeds minus the other's. It holds at every
+    look, as intervals of a fixed number of seeds do not."""
+    high: float
+    sentence: str
+    """What it says, in words."""
+
+
 class Job(JobSummary):
     """A job, with its request and how far it is."""
 
@@ -258,6 +278,8 @@ class Job(JobSummary):
     """Of an evaluation: the results so far."""
     books: Books | None = None
     """Of an evaluation: what its requests used so far."""
+    decision: Decision | None = None
+    """Of an evaluation that stops by a comparison: how far that is."""
 
 
 class Submitted(Job):
