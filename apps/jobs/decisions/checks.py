@@ -83,7 +83,7 @@ def find_other(owner: User | None, job_id: str) -> Job:
 
 
 def places_of(spec: EvaluationSpec) -> list[tuple[str, int]]:
-    """The seeds that looks are taken at, in their planned order: the first one of each environment, then the second ones.
+    """The seeds that looks are taken at, in their planned order: the first of each environment, then the second ones.
 
     Environments with several seats have fewer seeds; what the others have more is never looked at.
     """

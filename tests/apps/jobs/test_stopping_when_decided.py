@@ -102,9 +102,9 @@ def test_a_comparison_that_is_not_decided_plays_everything(as_ada: Client, ada: 
 
 @PLAYED
 def test_only_seeds_that_both_have_completed_are_looked_at(ada: User) -> None:
-    other = operations.submit(ada, spec_of("random", 24, (EASY,), max_turns=3, repeats=2))
+    other = operations.submit(ada, spec_of("random", 24, (EASY,), repeats=2))
     controls.pause(other.pk, ada)
-    job = play_out(operations.submit(ada, spec_of("expert", 24, (EASY,), max_turns=3, repeats=2, stop_against=other.pk)))
+    job = play_out(operations.submit(ada, spec_of("expert", 24, (EASY,), repeats=2, stop_against=other.pk)))
     assert (job.state, Decision.objects.get(job=job).seeds) == (Job.State.DONE, 0)
     operations.resume(other.pk, ada)
     play_out(other)
