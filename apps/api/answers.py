@@ -18,7 +18,7 @@ from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
 from apps.jobs.books.reading import Account, books_of, cost_of, spec_of
 from apps.jobs.decisions.reading import decision_of, known_other, sentence_of
-from apps.jobs.estimates import Remaining
+from apps.jobs.estimates import Power, Remaining
 from apps.jobs.filing import word_of
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
@@ -359,6 +359,23 @@ def remaining_of(found: Remaining, *, priced: bool) -> schemas.Remaining:
         cost=schemas.Expected(**found.cost._asdict()) if priced and found.cost is not None else None,
         evidence=found.evidence,
         unknown=found.forecast.unknown,
+    )
+
+
+def power_of(found: Power, wanted: float | None) -> schemas.Power:
+    """What a submission can show about two agents, and the seeds that a difference needs."""
+    needed = None if wanted is None else found.seeds_needed(wanted)
+    return schemas.Power(
+        first=found.first.slug,
+        second=found.second.slug if found.second is not None else None,
+        seeds=found.seeds,
+        smallest_difference=found.smallest,
+        seeds_needed=needed,
+        seeds_needed_each=None if needed is None else needed // found.environments,
+        deviation=found.deviation,
+        basis=found.basis.value,
+        evidence=found.evidence,
+        jobs=[job.pk for job in found.jobs],
     )
 
 

@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Path, Query, Router, Status
 
 from apps.api import answers
-from apps.api.callers import account, manager, submitter
+from apps.api.callers import account, manager, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
 from apps.api.lines import jsonl
@@ -77,6 +77,22 @@ def submit_evaluation(request: HttpRequest, sent: schemas.NewEvaluation) -> Stat
     first = evaluation_or_training(request, rows[0])
     summaries = [answers.job_summary(request, row) for row in rows]
     return Status(201, schemas.Submitted(**first.model_dump(), jobs=summaries))
+
+
+@router.post("/power", response=schemas.Powers, auth=reader)
+def tell_power(
+    request: HttpRequest,
+    sent: schemas.NewEvaluation,
+    difference: Annotated[
+        float | None,
+        Query(None, ge=0.001, le=1, description="Say how many seeds show this one. 0.03: 3 points."),
+    ] = None,
+) -> schemas.Powers:
+    """Say how small a difference of solved seeds these jobs would show. Nothing is submitted."""
+    specs = sent.specs
+    agents = operations.check_all(account(request), specs)
+    found = estimates.powers(agents, specs, Job.objects.listed_for(request.user))
+    return schemas.Powers(pairs=[answers.power_of(power, difference) for power in found])
 
 
 @router.get("/{job_id}", response=schemas.Job)

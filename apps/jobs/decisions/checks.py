@@ -59,6 +59,8 @@ def plan(jobs: Sequence[Job], specs: Sequence[EvaluationSpec]) -> list[Decision]
 
 def plays_the_same(spec: EvaluationSpec, job: Job) -> bool:
     """Whether an evaluation with this specification may be compared with a job, as far as its specification says."""
+    if not set(spec.env_ids) <= set(job.spec["env_ids"]):
+        return False
     try:
         _check_same(spec, _spec_of(job), "It")
     except CannotDecide:

@@ -2,6 +2,7 @@
 
 from apps.jobs.estimates.forecasts import EnvForecast, Forecast, Source, forecast
 from apps.jobs.estimates.paces import Pace, paces
+from apps.jobs.estimates.power import Power, powers, wanted_points
 from apps.jobs.estimates.ranges import Range
 from apps.jobs.estimates.totals import Estimate, Remaining, estimate, remaining, worker_count
 
@@ -10,12 +11,15 @@ __all__ = [
     "Estimate",
     "Forecast",
     "Pace",
+    "Power",
     "Range",
     "Remaining",
     "Source",
     "estimate",
     "forecast",
     "paces",
+    "powers",
     "remaining",
+    "wanted_points",
     "worker_count",
 ]

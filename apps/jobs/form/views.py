@@ -213,7 +213,9 @@ def _defaults() -> dict[str, Any]:
 def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
     """The estimate of each job of a submission."""
     owner = account_of(request.user)
-    nothing: dict[str, Any] = {"checked": form, "estimates": [], "document": ""}
+    points = (request.GET if request.method == "GET" else request.POST).get("points", "")[:20]
+    wanted = estimates.wanted_points(points)
+    nothing: dict[str, Any] = {"checked": form, "estimates": [], "document": "", "points": points, "wanted": wanted}
     if not form.is_valid() or form.spec is None:
         return nothing
     specs = form.spec.specs
@@ -230,14 +232,22 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         (agent, estimates.estimate(agent, spec, known, request.user.pk, priority=priority))
         for agent, spec in zip(agents, specs, strict=True)
     ]
+    powers = estimates.powers(agents, specs, known)
     return {
-        "checked": form,
+        **nothing,
         "estimates": found,
+        "powers": [_with_seeds(power, wanted) for power in powers],
         "document": form.document,
         "comparable": [job for job in newest if checks.plays_the_same(specs[0], job)],
         "episodes": sum(spec.episodes_total for spec in specs),
         "expected_data": datasets.expected(dict.fromkeys(env_id for spec in specs for env_id in spec.env_ids)),
     }
+
+
+def _with_seeds(power: estimates.Power, wanted: float | None) -> tuple[estimates.Power, int | None, int | None]:
+    """What a submission can show, with the seeds that a difference needs: of all environments, and of each."""
+    needed = power.seeds_needed(wanted) if wanted else None
+    return power, needed, None if needed is None else needed // power.environments
 
 
 def _add_refusal(form: EvaluationForm, refusal: JobRefusal) -> None:

@@ -81,6 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--visibility", choices=["public", "unlisted", "private"], help="(what your account says)")
     parser.add_argument("--key", help="submit it once, however often the command runs with this key within a day")
     parser.add_argument("--print", action="store_true", dest="prints", help="print what would be submitted, as JSON")
+    parser.add_argument(
+        "--show",
+        type=float,
+        metavar="DIFFERENCE",
+        help="submit nothing, and say how small a difference it shows, and how many seeds show this one (0.03)",
+    )
     parser.add_argument("-f", "--follow", action="store_true", help="print its log until it ends")
     connection.add_arguments(parser)
 
@@ -96,6 +102,7 @@ def run(
     key: str | None,
     follow: bool,
     prints: bool,
+    show: float | None,
     url: str | None,
     as_json: bool,
     **options: Any,
@@ -108,6 +115,8 @@ def run(
     if not chosen.keys().isdisjoint({"agent", "agents"}):
         data = {name: value for name, value in data.items() if name not in {"agent", "agents"}}
     is_training = bool(recipe or settings) or (bool(data) and not is_document(data.get("spec") or data))
+    if is_training and show is not None:
+        raise UsageError("--show belongs to evaluations.")
     if is_training and chosen:
         raise UsageError("This is a training: options of evaluations do not belong to it.")
     if not is_training and not (data or chosen):
@@ -129,6 +138,8 @@ def run(
                 idempotency_key=key,
             )
             return _report(client, job, [job], follow=follow, as_json=as_json)
+        if show is not None:
+            return _print_power(client, {**data, **chosen}, show, as_json=as_json)
         submitted = _submit(client, {**data, **chosen}, name=name, visibility=visibility, key=key)
         return _report(client, submitted, submitted.jobs, follow=follow, as_json=as_json)
 
@@ -162,6 +173,31 @@ def _submit(client: Client, data: dict[str, Any], *, name: str, visibility: Any,
         if len(lines) < 2:
             raise
         raise UsageError("\n  ".join(["nothing was submitted.", *lines])) from error
+
+
+def _print_power(client: Client, data: dict[str, Any], difference: float, *, as_json: bool) -> int:
+    """Say what the jobs would show, and how many seeds show this difference."""
+    from gem.evaluation.comparison.words import amount  # noqa: PLC0415 (the other commands start faster without it)
+
+    found = client.jobs.power(data, difference=difference)
+    if as_json:
+        print_json(found)
+        return 0
+    rests = {
+        "paired": "the {evidence:,} seeds that both have played in the jobs {jobs}",
+        "unpaired": "{evidence:,} earlier episodes, as if the agents had nothing in common",
+        "nothing": "nothing that was played, so this is the most that it can take",
+    }
+    for one in found.pairs:
+        print(f"{one.first} against {one.second or 'an agent that is about as good'}:")
+        if one.smallest_difference is None:
+            print(f"  {one.seeds:,} seeds are too few to show any difference; it takes 10.")
+        else:
+            shown = amount(one.smallest_difference, "success")
+            print(f"  {one.seeds:,} seeds show a difference of {shown}, four times in five.")
+        print(f"  A difference of {amount(difference, 'success')} takes {one.seeds_needed:,} seeds.")
+        print("  This rests on " + rests[one.basis].format(evidence=one.evidence, jobs=" and ".join(one.jobs)) + ".")
+    return 0
 
 
 def _report(client: Client, job: Job, jobs: Sequence[JobSummary], *, follow: bool, as_json: bool) -> int:

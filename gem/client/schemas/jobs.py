@@ -227,6 +227,38 @@ class JobPage(Answer):
     next: str | None = None
 
 
+class Power(Answer):
+    """What the jobs of a submission can show about two agents, in shares of solved seeds."""
+
+    first: str
+    """The short name of an agent."""
+    second: str | None
+    """The short name of the other; null for any other agent that is about as good."""
+    seeds: int
+    """The planned seeds of all environments."""
+    smallest_difference: float | None
+    """What they show in 80 % of comparisons; null below ten seeds."""
+    seeds_needed: int | None
+    """The seeds of all environments that show the difference that was asked for, in 80 % of comparisons."""
+    seeds_needed_each: int | None
+    """Those of each environment."""
+    deviation: float
+    """The standard deviation of the seeds' differences."""
+    basis: Literal["paired", "unpaired", "nothing"]
+    """What is known of it: the same seeds in two earlier `jobs`, single results, or nothing, which gives the most that
+    it can be."""
+    evidence: int
+    """The earlier seeds of two jobs, or the earlier episodes, that it rests on."""
+    jobs: list[Id]
+
+
+class Powers(Answer):
+    """What the jobs of a submission can show."""
+
+    pairs: list[Power]
+    """Every pair of the first four agents, or the only agent and another one."""
+
+
 class Decision(Answer):
     """The comparison with another job that stops an evaluation as soon as it is decided (`stop_against`)."""
 
