@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from django.db.models import F
+from django.db.models.functions import Coalesce
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
@@ -13,21 +14,24 @@ from gem.evaluation.comparison.runs import ScoredEpisode
 
 
 def episodes_of(job: Job, env_ids: Sequence[str] | None = None) -> list[ScoredEpisode]:
-    """Return the finished episodes of an evaluation; of these environments, or all."""
+    """Return the finished episodes of an evaluation; of these environments, or all.
+
+    Episodes that administrators have hidden count, as on the page of the job. Their names are not to be shown.
+    """
     rows = (
         Episode.objects.filter(batch=job.batch_id, seats__number=F("scored_seat"))
         .exclude(status__in=[Episode.Status.RUNNING, Episode.Status.ABANDONED])
         .order_by("slot")
         .values_list(
             "env_id", "seed", "scored_seat", "seats__total_reward", "success", "turn_count", "status", "failed_by",
-            "pk", "hidden_reason",
+            "pk", Coalesce("tokens_in", 0) + Coalesce("tokens_out", 0),
         )
     )  # fmt: skip
     if env_ids is not None:
         rows = rows.filter(env_id__in=env_ids)
     tries: Counter[tuple[str, int, int]] = Counter()
     episodes = []
-    for env_id, seed, seat, reached, success, turns, status, failed_by, key, hidden_reason in rows:
+    for env_id, seed, seat, reached, success, turns, status, failed_by, key, tokens in rows:
         place = (env_id, seed, seat)
         is_failed, by_agent = status == Episode.Status.FAILED, failed_by == Episode.FailedBy.AGENT
         episodes.append(
@@ -39,7 +43,8 @@ def episodes_of(job: Job, env_ids: Sequence[str] | None = None) -> list[ScoredEp
                 turns=turns,
                 failed=is_failed and not by_agent,
                 unanswered=is_failed and by_agent,
-                name="" if hidden_reason else key,
+                tokens=tokens,
+                name=key,
             )
         )
         tries[place] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -41,6 +42,20 @@ def known_other(decision: Decision | None, viewer: Viewer) -> str | None:
     if decision is None or decision.against_id is None:
         return None
     return Job.objects.listed_for(viewer).filter(pk=decision.against_id).values_list("pk", flat=True).first()
+
+
+def between(jobs: Sequence[Job], viewer: Viewer) -> list[Verdict]:
+    """The comparisons by which some of these jobs stop, with others of them, which this person may know of."""
+    rows = Decision.objects.filter(job__in=jobs, against__in=jobs).select_related("job__agent", "against__agent")
+    pairs: dict[frozenset[str | None], Decision] = {}
+    for row in rows.order_by("job"):
+        pairs.setdefault(frozenset((row.job_id, row.against_id)), row)
+    found = []
+    for row in pairs.values():
+        if known_other(row, viewer) is not None and row.against is not None:
+            names = row.job.agent.name, row.against.agent.name
+            found.append(Verdict(row, row.against, sequential_sentence(*names, row.look, row.planned), is_own=True))
+    return found
 
 
 def verdicts(job: Job, viewer: Viewer) -> list[Verdict]:
