@@ -78,15 +78,21 @@ def _compared(request: HttpRequest, reading: Reading) -> dict[str, Any]:
     environments = shown.environment_rows(pair, comparison.measure, letters)
     settings, cautions = settings_of(reading, request.user)
     points = request.GET.get("points", "")[:20]
+    rows = shown.side_rows(sides, comparison, request.user)
+    stops = between([job for side in sides for job in side.jobs], request.user)
+    decided = [one for one in stops if one.is_of(sides[pair.first].jobs, sides[pair.second].jobs)]
     return {
         "comparison": comparison,
-        "rows": shown.side_rows(sides, comparison, request.user),
+        "decided": decided[0] if decided else None,
+        "verdicts": [one for one in stops if one not in decided],
+        "rows": rows,
+        "has_tokens": any(row.score.tokens for row in rows),
+        "has_costs": any(row.cost is not None for row in rows),
         "by_agent": [side for side in sides if side.is_agent],
         "cautions": cautions,
         "settings": shown.setting_rows(settings),
         "differing": sum(row.differs for row in settings),
         "letters_of_all": letters,
-        "verdicts": between([job for side in sides for job in side.jobs], request.user),
         "pair": pair,
         "square": square,
         "square_says": square.in_words(letters[pair.first], letters[pair.second]) if square is not None else "",

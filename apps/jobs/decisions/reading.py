@@ -26,6 +26,11 @@ class Verdict:
     is_own: bool
     """Whether the job stops by it; otherwise the other one does."""
 
+    def is_of(self, jobs: Sequence[Job], others: Sequence[Job]) -> bool:
+        """Whether it is decided, and about these two jobs."""
+        keys = {job.pk for job in (*jobs, *others)}
+        return self.decision.is_decided and keys == {self.decision.job_id, self.decision.against_id}
+
 
 def sentence_of(decision: Decision) -> str:
     """What the last look says, without the name of the other job."""

@@ -117,7 +117,8 @@ def _power(
     seeds = sum(-(-part.episodes // part.seats) for part in parts)
     plan = first, second, seeds, len(parts)
     if second is not None:
-        for one, other in itertools.product(evidence[first.pk], evidence[second.pk]):
+        pairs = itertools.product(evidence[first.pk], evidence[second.pk])
+        for one, other in sorted(pairs, key=lambda jobs: -min(job.episodes_done for job in jobs)):
             if one != other and _share_seeds(one, other):
                 deviation, count = _deviation(one, other, spec)
                 if deviation > 0:
@@ -150,9 +151,10 @@ def _variance(pace: Pace | None) -> float:
 
 
 def _candidates(agent: Agent, spec: EvaluationSpec, known: JobQuerySet) -> list[Job]:
-    """The newest jobs of an agent that have played all these environments in the same way."""
+    """The newest jobs of an agent that have played all these environments in the same way, and not stopped early."""
     jobs = known.evaluations().filter(agent=agent, episodes_done__gte=MIN_SEEDS, episodes_done__lte=MAX_EPISODES)
-    newest = jobs.filter(spec__env_ids__contains=list(spec.env_ids)).select_related("agent").order_by("-created")
+    jobs = jobs.filter(spec__env_ids__contains=list(spec.env_ids)).exclude(state=Job.State.DECIDED)
+    newest = jobs.select_related("agent").order_by("-created")
     return [job for job in newest[:MAX_JOBS] if _is_like(job, spec)]
 
 

@@ -22,7 +22,7 @@ from apps.jobs.decisions import checks
 from apps.jobs.errors import JobRefusal
 from apps.jobs.filing import PRIORITIES, Filing
 from apps.jobs.form import entries, matrix, picker
-from apps.jobs.forms import EvaluationForm, prefilled
+from apps.jobs.form.forms import EvaluationForm, prefilled
 from apps.jobs.models import Job
 from apps.jobs.results import datasets
 from gem import benchmarks

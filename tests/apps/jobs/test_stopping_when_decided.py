@@ -47,12 +47,16 @@ def test_a_job_stops_when_it_is_decided_against_a_finished_one(as_ada: Client, a
     assert job.reason.startswith(said)
 
     page = tight(as_ada.get(job.get_absolute_url()).content.decode())
-    assert f"Stopped: decided after {decision.seeds} of 160 seeds." in page
+    assert "stopped: decided" in page
+    assert "Stopped early." in page
     assert said in page
     assert "Partial:" not in page
     assert other.title in page
     theirs = tight(as_ada.get(other.get_absolute_url()).content.decode())
     assert f"Decided after {decision.seeds} of 160 seeds: expert solves" in theirs
+    compared = tight(as_ada.get("/compare/", {"job": [other.pk, job.pk]}).content.decode())
+    assert f"data-wide>Decided after {decision.seeds} of 160 seeds: expert solves" in compared
+    assert "expert stopped as soon as a comparison was decided" in compared
     listed = tight(as_ada.get("/jobs/").content.decode())
     assert "stopped: decided" in listed
     assert "partial" not in listed
