@@ -53,8 +53,10 @@ def pieces(spec: EvaluationSpec, sizes: Mapping[str, int]) -> list[Piece]:
     slot = 0
     several = len(spec.env_ids) > 1
     for place, part in enumerate(spec.parts):
-        seeds = _cut_in_steps if spec.stop_against else _cut
-        for start, count in seeds(part, sizes[part.env_id], FIRST_EPISODES if several else sizes[part.env_id]):
+        size = sizes[part.env_id]
+        first = FIRST_EPISODES if several else size
+        cuts = _cut_in_steps(part, size, min(first, spec.num_envs)) if spec.stop_against else _cut(part, size, first)
+        for start, count in cuts:
             seed = start // part.seats
             order = (seed, part.repeat, place) if spec.stop_against else (part.repeat, seed, place)
             cut.append((order, Piece(part, slot + start, start, count)))
@@ -76,10 +78,14 @@ def _cut(part: EvaluationPart, size: int, first: int) -> Iterator[tuple[int, int
         start, count = start + whole, 2 * count
 
 
-def _cut_in_steps(part: EvaluationPart, size: int, first: int) -> Iterator[tuple[int, int]]:
-    """The pieces of one part as `_cut` makes them, but each is a share of what comes before it."""
+def _cut_in_steps(part: EvaluationPart, size: int, least: int) -> Iterator[tuple[int, int]]:
+    """The pieces of one part as `_cut` makes them, but each is a share of what comes before it.
+
+    Args:
+        size: the most episodes of a piece.
+        least: the episodes of a piece whose share is smaller.
+    """
     start = 0
-    least = min(first, max(FIRST_EPISODES, size // STEP))
     while start < part.episodes:
         count = min(max(least, start // STEP), size)
         whole = count + -count % part.seats

@@ -166,7 +166,7 @@ def score_of(tally: Tally, scores: Scores, env_id: str = "") -> schemas.Score:
     is_looked_at = bool(tally.actions) or not tally.done
     return schemas.Score(
         env_id=env_id,
-        episodes=tally.total,
+        episodes=tally.needed,
         done=tally.done,
         counted=tally.n,
         won=tally.won,

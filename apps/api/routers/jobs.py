@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from django.db.models import F
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Path, Query, Router, Status
 
@@ -154,7 +155,12 @@ def list_episodes_of_job(
     chosen = list(slots[: limit + 1])
     rows = finished.finished(job, hidden=job.may_be_changed_by(request.user)).filter(slot__in=chosen[:limit])
     columns = ("id", "slot", "env_id", "seed", "env_version", "data_hash", "reached", "turn_count")
-    renamed = {"outcome": F("ending"), "seat": F("scored_seat")}
+    renamed = {
+        "outcome": F("ending"),
+        "seat": F("scored_seat"),
+        "tokens": Coalesce("tokens_in", 0) + Coalesce("tokens_out", 0),
+        "unanswered": Q(failed_by=Episode.FailedBy.AGENT),
+    }
     return schemas.JobEpisodePage(
         items=[schemas.JobEpisode(**row) for row in rows.values(*columns, **renamed)],
         next=str(chosen[limit - 1]) if len(chosen) > limit else None,

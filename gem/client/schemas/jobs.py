@@ -242,6 +242,10 @@ class JobEpisode(Answer):
     reached: float
     """The return of the evaluated agent."""
     turn_count: int
+    tokens: int = 0
+    """The tokens of the evaluated agent, in and out."""
+    unanswered: bool = False
+    """Of an episode that ended in an error: whether the agent gave no answer, and the environment did not fail."""
 
 
 class JobEpisodePage(Answer):
