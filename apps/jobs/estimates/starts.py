@@ -170,10 +170,10 @@ def line_of(kind: Job.Kind) -> Line:
     seen = active.aggregate(jobs=Count("pk"), seqs=Sum("seq"), newest=Max("created"), last=Max("pk"))
     key = f"line-{kind}:{seen['jobs']}:{seen['seqs']}:{seen['newest']}:{seen['last']}".replace(" ", "")
     try:
-        found: Line = cache.get_or_set(key, lambda: _read(kind), SHARED_SECONDS)
+        found: Line | None = cache.get_or_set(key, lambda: _read(kind), SHARED_SECONDS)
     except redis.RedisError:
-        return _read(kind)
-    return found
+        found = None
+    return found or _read(kind)
 
 
 def _read(kind: Job.Kind) -> Line:
