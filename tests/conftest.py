@@ -85,7 +85,8 @@ STACKS = {
 """Files whose tests look at running stacks: they go to one process, which starts two."""
 LONG = (
     *("tests/platform", "tests/workers", "tests/live", "tests/examples", "tests/engine/training", "tests/engine"),
-    *("tests/walks/test_hostile_texts", "tests/walks/jobs", "tests/walks/watch", "tests/walks/agents", "tests/walks/play"),
+    *("tests/walks/test_hostile_texts", "tests/walks/jobs", "tests/walks/watch"),
+    *("tests/walks/agents", "tests/walks/play"),
 )
 """Folders and files that take longest come first, so that no process has one left when the others have finished."""
 
