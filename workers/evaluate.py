@@ -18,7 +18,7 @@ from django.conf import settings
 from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
-from apps.jobs import leases
+from apps.jobs import admission, leases
 from apps.jobs.controls.orders import Order
 from apps.jobs.decisions.looks import look
 from apps.jobs.leases import Claim, WorkerSeconds
@@ -40,7 +40,7 @@ MANY_EPISODES, MANY_CHUNK_SECONDS = 16, 0.25
 """With so many episodes of an asynchronous agent at a time, those that end within these seconds are recorded together.
 Of fewer, each is recorded as it ends, because the next one may take minutes."""
 
-SLICE_SECONDS = 5.0
+SLICE_SECONDS = admission.SLICE_SECONDS
 """A shard that takes longer gives way to somebody else who waits and has less. Its running episodes are finished."""
 MAX_RUN_SECONDS = 15.0
 """After this time a worker returns to the broker, so that on a busy site the reaper's messages are handled too."""

@@ -18,7 +18,7 @@ from apps.api.idempotency import key_of_job
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
-from apps.jobs import admission, controls, estimates, operations, pages, results
+from apps.jobs import controls, estimates, operations, pages, results
 from apps.jobs.books.reading import books_by_episode, books_by_side, books_of, cost_of
 from apps.jobs.controls import logs
 from apps.jobs.errors import NotYours
@@ -60,7 +60,7 @@ def list_jobs(
     if state is not None:
         rows = rows.filter(state=state)
     page, following = newest_first(rows.select_related("agent", "owner", "batch"), cursor, limit)
-    return schemas.JobPage(items=[answers.job_summary(request, row) for row in page], next=following)
+    return schemas.JobPage(items=answers.job_summaries(request, page), next=following)
 
 
 @router.post("", response={201: schemas.Submitted}, auth=submitter)
@@ -76,8 +76,7 @@ def submit_evaluation(request: HttpRequest, sent: schemas.NewEvaluation) -> Stat
     jobs = operations.submit_all(account(request), sent.specs, Filing.of(sent), idempotency_key=key_of_job(request))
     rows = [find(request, job.pk) for job in jobs]
     first = evaluation_or_training(request, rows[0])
-    summaries = [answers.job_summary(request, row) for row in rows]
-    return Status(201, schemas.Submitted(**first.model_dump(), jobs=summaries))
+    return Status(201, schemas.Submitted(**first.model_dump(), jobs=answers.job_summaries(request, rows)))
 
 
 @router.post("/power", response=schemas.Powers, auth=reader)
@@ -339,5 +338,4 @@ def evaluation_or_training(request: HttpRequest, job: Job) -> schemas.Job:
     remaining = estimates.remaining(job) if job.kind == Job.Kind.EVALUATION else None
     is_known = remaining is not None and not remaining.forecast.unknown
     left = remaining.seconds.expected if remaining is not None and is_known else None
-    ahead = admission.jobs_ahead(job) if job.state == Job.State.QUEUED else None
-    return schemas.Job(**answers.job_data(request, job, left=left, ahead=ahead, remaining=remaining))
+    return schemas.Job(**answers.job_data(request, job, left=left, remaining=remaining))

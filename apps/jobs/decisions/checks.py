@@ -103,7 +103,7 @@ def _check_group(specs: Sequence[EvaluationSpec]) -> None:
             f"Two agents are compared, and here {'is one' if len(specs) == 1 else f'are {len(specs)}'}. Choose two "
             "agents, or name the job to compare with."
         )
-    _check_same(*specs, f"The agent {specs[1].agent}")
+    _check_same(specs[0], specs[1], f"The agent {specs[1].agent}")
 
 
 def _check_same(spec: EvaluationSpec, other: EvaluationSpec, whose: str) -> None:

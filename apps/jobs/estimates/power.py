@@ -166,7 +166,7 @@ def _is_like(job: Job, spec: EvaluationSpec) -> bool:
 def _share_seeds(one: Job, other: Job) -> bool:
     """Whether two jobs have enough seeds in common, by their specifications."""
     ranges = [(job.spec["seed"], job.spec["seed"] + job.spec["episodes_per_env"]) for job in (one, other)]
-    return min(end for _, end in ranges) > max(start for start, _ in ranges)
+    return bool(min(end for _, end in ranges) > max(start for start, _ in ranges))
 
 
 def _deviation(one: Job, other: Job, spec: EvaluationSpec) -> tuple[float, int]:

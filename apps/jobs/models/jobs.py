@@ -84,7 +84,7 @@ class Job(Moderated):
         RUNNING = "running"
         PAUSED = "paused"
         DONE = "done"
-        STOPPED = "stopped", "stopped by its budget"
+        STOPPED = "stopped"  # an evaluation by its budget, a training by its alarm
         DECIDED = "decided", "stopped: decided"
         CANCELLED = "cancelled"
         FAILED = "failed"
@@ -220,7 +220,11 @@ class Job(Moderated):
     @property
     def state_in_words(self) -> str:
         """The state as pages name it."""
-        return self.State(self.state).label if self.state in {self.State.STOPPED, self.State.DECIDED} else self.state
+        if self.state == self.State.DECIDED:
+            return self.State.DECIDED.label
+        if self.state != self.State.STOPPED:
+            return self.state
+        return "stopped by its alarm" if self.kind == self.Kind.TRAINING else "stopped by its budget"
 
     @property
     def visibility(self) -> Visibility:

@@ -62,6 +62,7 @@ from gem.client.schemas.jobs import (
     JobEpisode,
     JobEpisodePage,
     JobPage,
+    JobStart,
     JobSummary,
     LogLine,
     LogPage,
@@ -84,6 +85,16 @@ from gem.client.schemas.leaderboard import (
 )
 from gem.client.schemas.scores import Books, Bounds, Data, Missing, Results, Score
 from gem.client.schemas.trainings import Alarm, Checkpoint, CheckpointPage, Extension, Metrics, NewTraining, Training
+from gem.client.schemas.webhooks import (
+    Delivery,
+    DeliveryPage,
+    DeliveryState,
+    MadeWebhook,
+    NewWebhook,
+    Webhook,
+    WebhookChange,
+    Webhooks,
+)
 
 __all__ = [
     "Account",
@@ -105,6 +116,9 @@ __all__ = [
     "Data",
     "Decision",
     "DefaultVisibility",
+    "Delivery",
+    "DeliveryPage",
+    "DeliveryState",
     "Distribution",
     "DistributionBin",
     "Duel",
@@ -130,10 +144,12 @@ __all__ = [
     "JobEpisode",
     "JobEpisodePage",
     "JobPage",
+    "JobStart",
     "JobSummary",
     "Leaderboard",
     "LogLine",
     "LogPage",
+    "MadeWebhook",
     "Metrics",
     "Missing",
     "NewAgent",
@@ -146,6 +162,7 @@ __all__ = [
     "NewTraining",
     "NewTrial",
     "NewTurn",
+    "NewWebhook",
     "OneEnvironment",
     "Pace",
     "Power",
@@ -177,4 +194,7 @@ __all__ = [
     "UploadPage",
     "Verdict",
     "VisibilityChoice",
+    "Webhook",
+    "WebhookChange",
+    "Webhooks",
 ]

@@ -95,6 +95,19 @@ class Retry(Body):
     """Only what failed in this environment; empty for all."""
 
 
+class JobStart(Answer):
+    """When a queued job starts, as far as anybody can tell."""
+
+    ahead: int
+    """The queued jobs that start before it at most."""
+    seconds: float | None
+    """From now; null if no worker is running, or if it waits for midnight."""
+    unknown: int
+    """Jobs before it of which nothing is known. If there are some, `seconds` is the least that it can be."""
+    waits_for_midnight: bool
+    """Whether its owner has used up their CPU seconds of today, UTC."""
+
+
 class JobSummary(Answer):
     """A job in a list."""
 
@@ -112,7 +125,7 @@ class JobSummary(Answer):
     """Which of its owner's jobs is served first."""
     state: JobState
     reason: str
-    """Why it failed, or why its budget or a restore stopped it."""
+    """Why it failed, or why its budget, its alarm or a restore stopped it."""
     visibility: Visibility
     seq: int
     episodes_total: int
@@ -123,6 +136,8 @@ class JobSummary(Answer):
     url: str
     alarm_names: list[str] = []
     """Of a training: the names of the alarms that hold."""
+    start: JobStart | None = None
+    """When it starts; null unless it is queued."""
 
 
 class JobPage(Answer):

@@ -7,19 +7,19 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0016_archived_jobs'),
+        ('jobs', '0017_stopped_trainings'),
     ]
 
     operations = [
         migrations.AlterField(
             model_name='job',
             name='state',
-            field=models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('paused', 'Paused'), ('done', 'Done'), ('stopped', 'stopped by its budget'), ('decided', 'stopped: decided'), ('cancelled', 'Cancelled'), ('failed', 'Failed')], default='queued', max_length=12),
+            field=models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('paused', 'Paused'), ('done', 'Done'), ('stopped', 'Stopped'), ('decided', 'stopped: decided'), ('cancelled', 'Cancelled'), ('failed', 'Failed')], default='queued', max_length=12),
         ),
         migrations.AlterField(
             model_name='shard',
             name='state',
-            field=models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('paused', 'Paused'), ('done', 'Done'), ('stopped', 'stopped by its budget'), ('decided', 'stopped: decided'), ('cancelled', 'Cancelled'), ('failed', 'Failed')], default='queued', max_length=12),
+            field=models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('paused', 'Paused'), ('done', 'Done'), ('stopped', 'Stopped'), ('decided', 'stopped: decided'), ('cancelled', 'Cancelled'), ('failed', 'Failed')], default='queued', max_length=12),
         ),
         migrations.CreateModel(
             name='Decision',
