@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from time import monotonic
+from typing import NamedTuple
 
 import redis
 from django.conf import settings
-from django.core.cache import cache
 from django.db.models import Count, F, Max, Sum
 
 from apps.accounts import quotas
@@ -27,7 +28,7 @@ from apps.jobs.models import Job, Shard
 from apps.queue import workers_alive
 
 SHARED_SECONDS = 3
-"""How long requests share what was read of a line."""
+"""How long the requests of one process share what was read of a line."""
 SHORT = 500
 """Up to so many jobs, a line is read again as soon as something has changed in it."""
 QUEUES = {Job.Kind.EVALUATION: "evaluate", Job.Kind.TRAINING: "train"}
@@ -171,12 +172,21 @@ def line_of(kind: Job.Kind) -> Line:
     active = Job.objects.active().filter(kind=kind)
     seen = active.aggregate(jobs=Count("pk"), seqs=Sum("seq"), newest=Max("created"), last=Max("pk"))
     changes = f"{seen['jobs']}:{seen['seqs']}:{seen['newest']}:{seen['last']}" if seen["jobs"] <= SHORT else "long"
-    key = f"line-{kind}:{changes}".replace(" ", "")
-    try:
-        found: Line = cache.get_or_set(key, lambda: _read(kind), SHARED_SECONDS)
-    except redis.RedisError:
-        return _read(kind)
-    return found
+    known = _known.get(kind)
+    if known is None or known.changes != changes or known.until < monotonic():
+        known = _known[kind] = _Known(changes, monotonic() + SHARED_SECONDS, _read(kind))
+    return known.line
+
+
+class _Known(NamedTuple):
+    """A line that was read in this process."""
+
+    changes: str
+    until: float
+    line: Line
+
+
+_known: dict[str, _Known] = {}
 
 
 def _read(kind: Job.Kind) -> Line:
