@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db.models import Sum
 
@@ -45,5 +46,5 @@ def actions_by_environment(job_id: str) -> dict[str, Tally]:
     return {row["env_id"]: _tally(row) for row in rows}
 
 
-def _tally(row: Mapping[str, int | None]) -> Tally:
+def _tally(row: Mapping[str, Any]) -> Tally:
     return Tally(**{name: row[f"{name}_sum"] or 0 for name in COUNTED})

@@ -104,7 +104,8 @@ def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
             is_on_front,
             horizontal.at(amount),
             y,
-            *map(vertical.at, _ends(score)),
+            vertical.at(_ends(score)[0]),
+            vertical.at(_ends(score)[1]),
             name_y,
             is_named,
         )
