@@ -16,6 +16,7 @@ from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.jobs import estimates, results
 from apps.jobs.books.reading import books_of, cost_of, spec_of
+from apps.jobs.decisions.reading import decision_of, known_other, sentence_of
 from apps.jobs.estimates import Start, start_of, starts_of
 from apps.jobs.form import entries
 from apps.jobs.kinds import kind_of
@@ -73,8 +74,11 @@ def evaluation(
     left = estimates.remaining(job)
     uses = datasets.used(job, shards)
     books = books_of(job.pk)
+    decision = decision_of(job)
     return {
         "job": job,
+        "decision": decision,
+        "decision_says": sentence_of(decision) if decision is not None else "",
         "tally": tally,
         "scores": scores.total,
         "missing": missing.missing_from_job(job, tally, lines),
@@ -191,6 +195,7 @@ def again(job: Job, viewer: Viewer) -> str:
     if spec.benchmark:
         for name in ("env_ids", "episodes_per_env", "seed", "max_turns"):
             document.pop(name, None)  # the benchmark says them
+    document["stop_against"] = known_other(decision_of(job), viewer)
     if job.owner_id is not None and job.owner_id == viewer.pk:
         document |= {"name": job.name, "notes": job.notes, "tags": job.tags}
     return urlencode(entries.pairs_of(entries.of_document(document)))

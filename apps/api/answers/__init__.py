@@ -11,6 +11,7 @@ from apps.api.answers.jobs import (
     job_data,
     job_summaries,
     missing_of,
+    power_of,
     remaining_of,
     score_of,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "known",
     "link",
     "missing_of",
+    "power_of",
     "remaining_of",
     "score_of",
     "seen_from",

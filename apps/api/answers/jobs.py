@@ -9,7 +9,8 @@ from django.http import HttpRequest
 
 from apps.api.answers.values import link
 from apps.jobs.books.reading import Account, books_of, cost_of, spec_of
-from apps.jobs.estimates import Remaining, Start, start_of, starts_of
+from apps.jobs.decisions.reading import decision_of, known_other, sentence_of
+from apps.jobs.estimates import Power, Remaining, Start, start_of, starts_of
 from apps.jobs.filing import word_of
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
@@ -81,6 +82,7 @@ def job_data(
         "max_workers": row.max_workers,
         "score": score,
         "books": books_of_job(row, books_of(row.pk), priced=may_see_costs) if score is not None else None,
+        "decision": _decision(request, row) if is_evaluation else None,
     }
 
 
@@ -88,6 +90,23 @@ def start_data(found: Start) -> schemas.JobStart:
     """When a queued job starts."""
     return schemas.JobStart(
         ahead=found.ahead, seconds=found.seconds, unknown=found.unknown, waits_for_midnight=found.over_cpu
+    )
+
+
+def _decision(request: HttpRequest, row: Job) -> schemas.Decision | None:
+    """The comparison that an evaluation stops by."""
+    found = decision_of(row)
+    if found is None:
+        return None
+    return schemas.Decision(
+        against=known_other(found, request.user),
+        is_decided=found.is_decided,
+        seeds=found.seeds,
+        planned=found.planned,
+        evidence=found.evidence,
+        low=found.low,
+        high=found.high,
+        sentence=sentence_of(found),
     )
 
 
@@ -112,6 +131,23 @@ def remaining_of(found: Remaining, *, priced: bool) -> schemas.Remaining:
         cost=schemas.Expected(**found.cost._asdict()) if priced and found.cost is not None else None,
         evidence=found.evidence,
         unknown=found.forecast.unknown,
+    )
+
+
+def power_of(found: Power, wanted: float | None) -> schemas.Power:
+    """What a submission can show about two agents, and the seeds that a difference needs."""
+    needed = None if wanted is None else found.seeds_needed(wanted)
+    return schemas.Power(
+        first=found.first.slug,
+        second=found.second.slug if found.second is not None else None,
+        seeds=found.seeds,
+        smallest_difference=found.smallest,
+        seeds_needed=needed,
+        seeds_needed_each=None if needed is None else needed // found.environments,
+        deviation=found.deviation,
+        basis=found.basis.value,
+        evidence=found.evidence,
+        jobs=[job.pk for job in found.jobs],
     )
 
 
@@ -141,7 +177,7 @@ def score_of(tally: Tally, scores: Scores, env_id: str = "") -> schemas.Score:
     is_looked_at = bool(tally.actions) or not tally.done
     return schemas.Score(
         env_id=env_id,
-        episodes=tally.total,
+        episodes=tally.needed,
         done=tally.done,
         counted=tally.n,
         won=tally.won,

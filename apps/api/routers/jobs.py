@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from django.db.models import F
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Path, Query, Router, Status
 
 from apps.api import answers
 from apps.api.answers.lines import jsonl
-from apps.api.callers import account, manager, submitter
+from apps.api.callers import account, manager, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
@@ -32,7 +33,7 @@ from gem.evaluation.data import played_on
 
 router = Router(tags=["jobs"])
 Kind = Literal["evaluation", "training"]
-State = Literal["queued", "running", "paused", "done", "stopped", "cancelled", "failed"]
+State = Literal["queued", "running", "paused", "done", "stopped", "decided", "cancelled", "failed"]
 Level = Literal["all", "warnings", "errors"]
 Slot = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of the episode in the job, from 0.")]
 Ending = Literal["won", "lost", "limit", "error"]
@@ -76,6 +77,22 @@ def submit_evaluation(request: HttpRequest, sent: schemas.NewEvaluation) -> Stat
     rows = [find(request, job.pk) for job in jobs]
     first = evaluation_or_training(request, rows[0])
     return Status(201, schemas.Submitted(**first.model_dump(), jobs=answers.job_summaries(request, rows)))
+
+
+@router.post("/power", response=schemas.Powers, auth=reader)
+def tell_power(
+    request: HttpRequest,
+    sent: schemas.NewEvaluation,
+    difference: Annotated[
+        float | None,
+        Query(None, ge=0.001, le=1, description="Say how many seeds show this one. 0.03: 3 points."),
+    ] = None,
+) -> schemas.Powers:
+    """Say how small a difference of solved seeds these jobs would show. Nothing is submitted."""
+    specs = sent.specs
+    agents = operations.check_all(account(request), specs)
+    found = estimates.powers(agents, specs, Job.objects.listed_for(request.user))
+    return schemas.Powers(pairs=[answers.power_of(power, difference) for power in found])
 
 
 @router.get("/{job_id}", response=schemas.Job)
@@ -137,7 +154,12 @@ def list_episodes_of_job(
     chosen = list(slots[: limit + 1])
     rows = finished.finished(job, hidden=job.may_be_changed_by(request.user)).filter(slot__in=chosen[:limit])
     columns = ("id", "slot", "env_id", "seed", "env_version", "data_hash", "reached", "turn_count")
-    renamed = {"outcome": F("ending"), "seat": F("scored_seat")}
+    renamed = {
+        "outcome": F("ending"),
+        "seat": F("scored_seat"),
+        "tokens": Coalesce("tokens_in", 0) + Coalesce("tokens_out", 0),
+        "unanswered": Q(failed_by=Episode.FailedBy.AGENT),
+    }
     return schemas.JobEpisodePage(
         items=[schemas.JobEpisode(**row) for row in rows.values(*columns, **renamed)],
         next=str(chosen[limit - 1]) if len(chosen) > limit else None,

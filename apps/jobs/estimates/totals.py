@@ -23,9 +23,6 @@ from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 MIN_SEEDS = 10
 """Below this number of seeds in an environment, no interval is promised."""
 
-Z80 = 0.8416212335729143
-"""The 80th percentile of the standard normal distribution."""
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -41,14 +38,6 @@ class Estimate:
     half_width: float | None
     """About half the width of the mean return's 95 % interval."""
     token_budget: int | None
-
-    @property
-    def smallest_difference(self) -> float | None:
-        """The difference in mean return from an agent that varies as much which such jobs show in 80 % of comparisons.
-
-        It is that of independent results. Agents that find the same seeds easy show smaller ones.
-        """
-        return None if self.half_width is None else math.sqrt(2) * self.half_width * (Z95 + Z80) / Z95
 
     @property
     def evidence(self) -> int:

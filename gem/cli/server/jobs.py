@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gem.client.schemas import Job, Missing, Score
 
 HELP = "show this job; or a command and a job: " + ", ".join(f"{name} JOB" for name in CONTROLS)
-STATES = ("queued", "running", "paused", "done", "stopped", "cancelled", "failed")
+STATES = ("queued", "running", "paused", "done", "stopped", "decided", "cancelled", "failed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -55,6 +55,7 @@ from gem.client.schemas.job_results import (
     SeedResult,
 )
 from gem.client.schemas.jobs import (
+    Decision,
     EpisodeEnd,
     Expected,
     Job,
@@ -68,6 +69,8 @@ from gem.client.schemas.jobs import (
     NewEvaluation,
     OneEnvironment,
     Pace,
+    Power,
+    Powers,
     Remaining,
     Retry,
     Submitted,
@@ -111,6 +114,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointPage",
     "Data",
+    "Decision",
     "DefaultVisibility",
     "Delivery",
     "DeliveryPage",
@@ -161,6 +165,8 @@ __all__ = [
     "NewWebhook",
     "OneEnvironment",
     "Pace",
+    "Power",
+    "Powers",
     "Problem",
     "QuotaUse",
     "Quotas",
