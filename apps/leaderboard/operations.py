@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -17,19 +17,33 @@ from apps.leaderboard.models import Score
 from apps.leases import RowsLocked, patient_transaction
 from gem import benchmarks
 from gem.benchmarks import Benchmark, BenchmarkEntry
-from gem.evaluation.scores import Interval, interval, pool
+from gem.evaluation.scores import Estimate, SeedSums, estimate_return, pool_estimates, scaled
 from gem.evaluation.spec import EvaluationSpec
 
 logger = logging.getLogger(__name__)
+
+NOTHING = Estimate(0.0, None, None, 0, "No interval: none of its episodes counts.")
+"""The estimate of an environment in which no episode counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
     """The counted episodes of one environment."""
 
-    returns: list[float]
+    returns_by_seed: list[list[float]]
     won: int
     errors: int
+
+    @property
+    def returns(self) -> list[float]:
+        """The returns of all seeds."""
+        return [value for returns in self.returns_by_seed for value in returns]
+
+    def score(self, entry: BenchmarkEntry) -> Estimate:
+        """The mean return on the scale of the benchmark, with the interval of the job's page."""
+        if not self.returns_by_seed:
+            return NOTHING
+        return scaled(estimate_return(map(SeedSums.of, self.returns_by_seed)), entry.score)
 
 
 @transaction.atomic
@@ -54,7 +68,7 @@ def record_scores(job_id: str) -> int:
     results = {entry.env_id: _results(job, entry) for entry in benchmark.entries}
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
     if all(score.n for score in scores):
-        scores.append(_overall(job, benchmark, scores))
+        scores.append(_overall(job, benchmark, scores, results))
     for score in scores:
         score.tools = spec.tools_in_words
     return len(Score.objects.bulk_create(scores))
@@ -108,15 +122,19 @@ def _record_missing(job_id: str) -> bool:
 def _results(job: Job, entry: BenchmarkEntry) -> Results:
     episodes = Episode.objects.filter(batch=job.batch_id, env_id=entry.env_id)
     counted = episodes.ended().filter(seats__number=F("scored_seat"))
-    ended = list(counted.order_by("slot").values_list("seats__total_reward", "success"))
-    returns = [reward for reward, _ in ended]
+    by_seed: dict[int, list[float]] = {}
+    won = 0
+    for seed, reward, success in counted.order_by("slot").values_list("seed", "seats__total_reward", "success"):
+        by_seed.setdefault(seed, []).append(reward)
+        won += bool(success)
     failed = episodes.filter(status=Episode.Status.FAILED)
     errors = failed.count()
     if job.plays_hidden_seeds:  # no answer is an answer, and the worst one
-        unanswered = failed.filter(failed_by=Episode.FailedBy.AGENT).count()
-        returns += [lowest_return(entry, returns)] * unanswered
-        errors -= unanswered
-    return Results(returns=returns, won=sum(bool(success) for _, success in ended), errors=errors)
+        lowest = lowest_return(entry, [reward for rewards in by_seed.values() for reward in rewards])
+        for seed in failed.filter(failed_by=Episode.FailedBy.AGENT).values_list("seed", flat=True):
+            by_seed.setdefault(seed, []).append(lowest)
+            errors -= 1
+    return Results(list(by_seed.values()), won, errors)
 
 
 def lowest_return(entry: BenchmarkEntry, returns: Sequence[float]) -> float:
@@ -129,37 +147,40 @@ def lowest_return(entry: BenchmarkEntry, returns: Sequence[float]) -> float:
 
 
 def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Results) -> Score:
-    n = len(results.returns)
-    normalized = Interval(*map(entry.score, interval(results.returns))) if n else Interval(0.0, 0.0, 0.0)
+    returns = results.returns
+    n = len(returns)
+    estimate = results.score(entry)
     return Score(
         job=job,
         agent_id=job.agent_id,
         benchmark=benchmark.name,
         benchmark_version=benchmark.version,
         env_id=entry.env_id,
-        mean=normalized.mean,
-        low=normalized.low,
-        high=normalized.high,
-        mean_return=math.fsum(results.returns) / n if n else 0.0,
+        mean=estimate.mean,
+        low=estimate.low,
+        high=estimate.high,
+        reason=estimate.reason,
+        mean_return=math.fsum(returns) / n if n else 0.0,
         success_rate=results.won / n if n else 0.0,
         n=n,
         errors=results.errors,
     )
 
 
-def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score]) -> Score:
-    """The mean over environments, with equal weights."""
+def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score], results: Mapping[str, Results]) -> Score:
+    """The mean over environments, with equal weights, and its interval if there is one (`pool_estimates`)."""
     count = len(scores)
-    pooled = pool([Interval(score.mean, score.low, score.high) for score in scores])
+    estimate = pool_estimates([results[entry.env_id].score(entry) for entry in benchmark.entries])
     return Score(
         job=job,
         agent_id=job.agent_id,
         benchmark=benchmark.name,
         benchmark_version=benchmark.version,
         env_id="",
-        mean=pooled.mean,
-        low=pooled.low,
-        high=pooled.high,
+        mean=estimate.mean,
+        low=estimate.low,
+        high=estimate.high,
+        reason=estimate.reason,
         mean_return=math.fsum(score.mean_return for score in scores) / count,
         success_rate=math.fsum(score.success_rate for score in scores) / count,
         n=sum(score.n for score in scores),

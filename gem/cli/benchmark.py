@@ -42,10 +42,8 @@ def _list() -> int:
         each = benchmarks.load(name)
         practice = sum(entry.episodes for entry in each.entries)
         hidden = sum(entry.hidden_seeds for entry in each.entries)
-        rows.append(
-            [name, str(each.version), str(len(each.entries)), f"{practice:,}", f"{hidden:,}"]
-            + [str(len(each.open_entries)), "yes" if each.stand_ins else ""]
-        )
+        numbers = [each.version, len(each.entries), practice, hidden, len(each.open_entries)]
+        rows.append([name, *(f"{number:,}" for number in numbers), "yes" if each.stand_ins else ""])
     table(["benchmark", "version", "environments", "public seeds", "hidden", "open sets", "stand-in data"], rows)
     return 0
 
@@ -119,8 +117,8 @@ def _check(file: str) -> int:
         print(f"On this machine: {note}")
     entries = benchmark_file.entries_of(data)
     open_sets = sum(bool(entry.open_set) for entry in entries)
-    print(f"{data['name']}, version {data['version']}: {count(len(entries), 'environment')}, {open_sets} of them open sets.")
-    print("Nothing is wrong with it.")
+    size = f"{count(len(entries), 'environment')}, {open_sets} of them open sets"
+    print(f"{data['name']}, version {data['version']}: {size}.\nNothing is wrong with it.")
     return 0
 
 

@@ -90,5 +90,6 @@ _DEFAULTS = {"repeats": 1, "max_error_share": DEFAULT_MAX_ERROR_SHARE}
 _NOT_RANKED = {
     "retries": "second chances for episodes that end in an error",
     "count_as_failed": "rules of your own about errors",
+    "stop_against": "stopping early",
 }
 """Fields that a benchmark excludes, because results with them could not be compared, and what they would add."""

@@ -115,7 +115,8 @@ def not_as_ranked(benchmark: Benchmark) -> list[str]:
         version = registry.spec(entry.env_id).version
         if version != entry.env_version:
             found.append(
-                f"{benchmark.name} ranks version {entry.env_version} of {entry.env_id}, and here it has version {version}."
+                f"{benchmark.name} ranks version {entry.env_version} of {entry.env_id}, and here it has version "
+                f"{version}."
             )
         use, wanted = will_play_on(entry.env_id), entry.data
         if wanted is None or use is None or entry.env_id not in NAMED_DATASETS:

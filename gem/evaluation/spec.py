@@ -112,6 +112,10 @@ class EvaluationSpec(BaseModel):
     """How often an episode that ends in an error is played again, before it counts as one."""
     count_as_failed: tuple[ErrorKind, ...] = ()
     """The errors that count as not solved. Others are left out of all results, and reported."""
+    stop_against: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9]{1,20}$")] = None
+    """Stop as soon as it is decided which of two agents solves more: this one, or that of the job with this id, which
+    plays the same seeds with the same settings. `group` is the other job of a submission with two agents, and then both
+    stop."""
 
     @model_validator(mode="before")
     @classmethod

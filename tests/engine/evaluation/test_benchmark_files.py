@@ -19,6 +19,7 @@ from tests.engine.cli.conftest import Run, run
 __all__ = ["run"]
 
 SOKOBAN = "game:Sokoban-v0-easy"
+GOLD = {"name": "gold", "version": 1}
 WRITTEN = [name for name in benchmarks.names() if name != "games"]
 """All but the first, whose form is older."""
 
@@ -31,9 +32,9 @@ def of(name: str) -> Any:
 def changed(name: str = "games-easy", of_env: str = SOKOBAN, **fields: Any) -> Any:
     """A document of ours in which one environment has other fields."""
     data = of(name)
-    for entry in data["entries"]:
-        if entry["env_id"] == of_env:
-            entry |= fields
+    chosen = [entry for entry in data["entries"] if entry["env_id"] == of_env]
+    for entry in chosen:
+        entry.update(fields)
     return data
 
 
@@ -71,7 +72,7 @@ def test_everything_that_is_wrong_is_said_at_once(run: Run, tmp_path: Path) -> N
     [
         (lambda: of("duel") | {"entries": []}, "A benchmark has 1 to 300 environments, not 0."),
         (lambda: of("games-easy") | {"members": [{"name": "duel", "version": 1}]}, "either entries, which are"),
-        (lambda: of("gem-suite-sample") | {"name": "all", "members": [{"name": "gold", "version": 1}]}, "There is no benchmark 'gold'"),
+        (lambda: of("gem-suite-sample") | {"name": "all", "members": [GOLD]}, "There is no benchmark 'gold'"),
         (lambda: of("gem-suite-sample") | {"members": [{"name": "math-sample", "version": 9}]}, "version 1, not 9."),
         (lambda: of("gem-suite-sample") | {"name": "gem-suite"}, "call it gem-suite-sample."),
         (lambda: of("math-sample") | {"name": "math"}, "cannot rank as that: call it math-sample"),
@@ -178,7 +179,7 @@ def test_the_order_begins_with_the_first_benchmark_and_ends_with_unions() -> Non
     found = benchmarks.ranking(SOKOBAN, 1000)
     assert found is not None
     assert found.name == "games"
-    with pytest.raises(InvalidArgument, match="The real data of math are not ranked here. There is math-sample"):
+    with pytest.raises(InvalidArgument, match=r"The real data of math are not ranked here\. There is math-sample"):
         benchmarks.load("math")
 
 
