@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import os
 from collections.abc import Iterable, Sequence
 from statistics import NormalDist
@@ -197,7 +198,7 @@ def agrees(first: Sequence[float], second: Sequence[float], comparisons: int) ->
         for values, mean in zip((first, second), means, strict=True)
     ]
     quantile = NormalDist().inv_cdf(1 - 0.025 / comparisons)
-    return abs(means[0] - means[1]) <= quantile * sum(variances) ** 0.5 + 1e-9
+    return abs(means[0] - means[1]) <= quantile * math.sqrt(sum(variances)) + 1e-9
 
 
 if __name__ == "__main__":

@@ -218,8 +218,9 @@ def _rows(env: Env) -> int:
 
 def listed_rows(dataset: object) -> int:
     """The number of rows of a dataset that somebody could list; 0 of anything else, such as a generator without end."""
-    is_listed = isinstance(dataset, Dataset) and len(dataset) <= MAX_LISTED
-    return len(dataset) if is_listed else 0
+    if not isinstance(dataset, Dataset) or len(dataset) > MAX_LISTED:
+        return 0
+    return len(dataset)
 
 
 def _of_rows(entry: BenchmarkEntry, rows: int) -> Iterator[str]:

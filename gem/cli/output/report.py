@@ -133,8 +133,8 @@ def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Interval | No
     means = [sum(returns) / len(returns) for returns in summary.returns_by_seed]
     if not means:
         return None
-    found = interval(means)
-    return found._make(map(benchmark.entry(env_id).score, found))
+    found, entry = interval(means), benchmark.entry(env_id)
+    return found._replace(mean=entry.score(found.mean), low=entry.score(found.low), high=entry.score(found.high))
 
 
 def _interval(value: Interval | Estimate) -> str:

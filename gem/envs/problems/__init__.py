@@ -103,7 +103,7 @@ for suffix, level in {"": "easy", "-easy": "easy", "-medium": "medium", "-hard":
         turns="single",
         board="text",
         summary=f"{DRAWN[level]} Names and numbers are drawn from the seed.",
-        **({"level": level} if suffix else {}),
+        level=level,
     )
 for env_id, summary in CODE.items():
     register(
