@@ -218,9 +218,7 @@ def _rows(env: Env) -> int:
 
 def listed_rows(dataset: object) -> int:
     """The number of rows of a dataset that somebody could list; 0 of anything else, such as a generator without end."""
-    if not isinstance(dataset, Dataset) or len(dataset) > MAX_LISTED:
-        return 0
-    return len(dataset)
+    return len(dataset) if isinstance(dataset, Dataset) and len(dataset) <= MAX_LISTED else 0
 
 
 def _of_rows(entry: BenchmarkEntry, rows: int) -> Iterator[str]:
