@@ -25,6 +25,7 @@ from apps.jobs.leases import Claim, WorkerSeconds
 from apps.jobs.leases.error_share import stop_over_errors
 from apps.jobs.leases.tries import discard
 from apps.leaderboard.operations import record_scores
+from apps.leaderboard.proofs.choices import note_machine
 from apps.queue import beat, enqueue
 from gem.agents.endpoint.ledger import Ledger
 from gem.records import EpisodeRecord
@@ -109,6 +110,7 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
     )
     retries, kinds = claim.spec.retries, ["environment", "unanswered"]
     if claim.spec.hidden_seeds:
+        note_machine(claim.shard_id, claim.agent)
         retries, kinds = RANKED_RETRIES, ["environment"]
     with closing(with_retries(play_all, slots, retries, partial(discard, claim), kinds)) as episodes:
         results = (record for record in _as_ordered(claim, lease, episodes) if record.failed_by != "budget")

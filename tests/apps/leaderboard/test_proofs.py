@@ -1,0 +1,219 @@
+"""Rows that carry their proof: executed again before they rank, and certified with the key of the site."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.episodes.models import Episode, Turn
+from apps.jobs.models import Job
+from apps.leaderboard.models import Reexecution, Score, SiteKey
+from apps.leaderboard.proofs import checks, keys
+from apps.leaderboard.seasons import reveal
+from apps.seasons import operations as seasons
+from apps.seasons.models import Season
+from gem import benchmarks
+from gem.cli import main
+from gem.records import episode_files
+from gem.verification import certificates
+from gem.verification.checking import check_episodes
+from gem.verification.keys import SiteKeys, TrustedKeys
+from tests.apps.seasons import HIDDEN_SEEDS, NAME, end, ranked_job, shorten
+
+pytestmark = pytest.mark.django_db
+EPISODES = 2 * HIDDEN_SEEDS
+
+
+@pytest.fixture(autouse=True)
+def season(transactional_db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Season:
+    """The running season of a short benchmark, and the agents that play in it."""
+    monkeypatch.setattr(settings, "ENDPOINT_KEYS_FILE", tmp_path / "keys")
+    for kind in ("random", "expert", "human"):
+        Agent.objects.get_or_create(slug=kind, defaults={"name": kind, "kind": kind, "colour": 8})
+    shorten(monkeypatch)
+    return seasons.current(benchmarks.load(NAME))
+
+
+def listed() -> list[Score]:
+    """The rows that rank."""
+    return list(Score.objects.of(benchmarks.load(NAME)).newest())
+
+
+def verified_row() -> Score:
+    """The row of a job of the site, executed again."""
+    job = ranked_job(None)
+    assert checks.check_next()
+    return job.scores.get(env_id="")
+
+
+def trusted() -> TrustedKeys:
+    """What a reader trusts who has asked the site for its keys."""
+    published = SiteKeys.read(Client().get("/.well-known/gemweb.json").content)
+    return TrustedKeys.of_site(published, "the site")
+
+
+def test_a_row_ranks_when_its_episodes_were_executed_again() -> None:
+    job = ranked_job(None)
+    assert job.reexecution.state == Reexecution.State.WAITING
+    assert not listed()
+    assert "being verified" in Client().get(f"/leaderboard/?benchmark={NAME}").content.decode()
+    assert checks.check_next()
+    row = Reexecution.objects.get(job=job)
+    assert row.state == Reexecution.State.VERIFIED, row.difference
+    assert (row.tier, row.choices, row.executed) == ("reproduced", "same", EPISODES)
+    assert row.actions == row.turns == job.turns_done
+    assert [score.job for score in listed()] == [job]
+    assert not checks.check_next()
+
+
+def test_a_long_row_is_executed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, parts = verified_row().job.reexecution, ranked_job(None)
+    monkeypatch.setattr(checks, "PART_SECONDS", 0.0)
+    for number in range(1, EPISODES):
+        assert checks.check_next()
+        assert Reexecution.objects.get(job=parts).executed == number
+    checks.check_next()
+    checks.check_next()
+    row = Reexecution.objects.get(job=parts)
+    assert row.state == Reexecution.State.VERIFIED, row.difference
+    assert row.leaves == whole.leaves
+
+
+@pytest.mark.parametrize("what", ["reward", "action", "seed"])
+def test_a_changed_episode_keeps_its_row_from_ranking(what: str, season: Season) -> None:
+    job = ranked_job(None)
+    episode = Episode.objects.filter(batch=job.batch).order_by("-slot")[0]
+    turn = Turn.objects.filter(episode=episode, number=1)
+    if what == "reward":
+        turn.update(reward=0.75)
+    elif what == "action":
+        turn.update(action="\\boxed{nothing}")
+    else:
+        Episode.objects.filter(pk=episode.pk).update(seed=season.numbers(episode.env_id, 0)[0])
+    assert checks.check_next()
+    row = Reexecution.objects.get(job=job)
+    assert row.state == Reexecution.State.DIFFERS
+    assert row.place == f"{episode.env_id}, episode {EPISODES}"
+    assert row.difference
+    assert row.certificate is None
+    assert not listed()
+    page = Client().get(reverse("leaderboard:row", args=[job.scores.get(env_id="").pk])).content.decode()
+    assert "Not verified" in page
+    assert row.place in page
+
+
+def test_a_choice_that_is_not_repeated_is_found() -> None:
+    """The actions are those of another agent: the environment repeats, and the agent does not."""
+    job = ranked_job(None, "expert")
+    Job.objects.filter(pk=job.pk).update(agent=Agent.objects.get(slug="random"))
+    assert checks.check_next()
+    row = Reexecution.objects.get(job=job)
+    assert (row.state, row.field) == (Reexecution.State.DIFFERS, "action")
+
+
+def test_a_policy_of_another_machine_is_not_compared() -> None:
+    job = ranked_job(None, "expert")
+    Job.objects.filter(pk=job.pk).update(agent=Agent.objects.get(slug="random"))
+    job.shards.update(machine="torch of another machine")
+    assert checks.check_next()
+    row = Reexecution.objects.get(job=job)
+    assert (row.state, row.tier, row.choices) == (Reexecution.State.VERIFIED, "hosted", "other machine")
+
+
+def test_the_certificate_is_that_of_the_episodes(tmp_path: Path, season: Season) -> None:
+    score = verified_row()
+    client = Client()
+    address = reverse("leaderboard:certificate", args=[score.pk])
+    signed = certificates.read(client.get(address).content)
+    certificate = signed.verified(trusted())
+    assert (certificate.tier, certificate.row, certificate.episodes) == ("reproduced", str(score.pk), EPISODES)
+    assert certificate.season is not None
+    assert certificate.season.commitment == season.commitment
+    episodes = reverse("leaderboard:row_episodes", args=[score.pk])
+    assert client.get(episodes).status_code == 404
+    assert reveal(end(season))
+    file = tmp_path / "episodes.jsonl"
+    file.write_bytes(b"".join(client.get(episodes).streaming_content))  # type: ignore[attr-defined]
+    assert check_episodes(certificate, lambda: episode_files.read(file)) == EPISODES
+    lines = file.read_text().splitlines()
+    file.write_text(lines[0] + "\n")
+    assert check_episodes(certificate, lambda: episode_files.read(file)) == 1
+    changed = json.loads(lines[0])
+    changed["turns"][0]["reward"] += 1
+    changed.pop("digest")
+    file.write_text("\n".join([json.dumps(changed), *lines[1:]]) + "\n")
+    with pytest.raises(certificates.NotProved, match=r"Turn 1 differs in reward"):
+        check_episodes(certificate, lambda: episode_files.read(file))
+
+
+def test_digests_are_public_while_the_season_runs(season: Season) -> None:
+    score = verified_row()
+    answer = Client().get(reverse("leaderboard:digests", args=[score.pk])).json()
+    row = score.job.reexecution
+    assert [[leaf["env_id"], leaf["index"], leaf["digest"]] for leaf in answer["episodes"]] == sorted(row.leaves)
+    assert {len(leaf["inclusion"]["path"]) for leaf in answer["episodes"]} <= {2, 3}
+    assert answer["row_digest"] == row.certificate["certificate"]["row_digest"]  # type: ignore[index]
+
+
+def test_the_row_says_what_is_proved_and_how_to_verify_it() -> None:
+    score = verified_row()
+    page = Client().get(reverse("leaderboard:row", args=[score.pk])).content.decode()
+    for words in (
+        "Reproduced",
+        "gemweb verify certificate.json --key",
+        f"gemweb reproduce {settings.SITE_URL}/leaderboard/row/{score.pk}/",
+        "What it does not prove",
+        "Tries",
+    ):
+        assert words in page
+
+
+def test_a_private_row_has_no_certificate_for_others() -> None:
+    score = verified_row()
+    owner = User.objects.create_user("owner")
+    Job.objects.filter(pk=score.job_id).update(owner=owner)
+    score.job.batch.visibility = "private"
+    score.job.batch.save()
+    for name in ("row", "certificate", "digests", "row_episodes"):
+        assert Client().get(reverse(f"leaderboard:{name}", args=[score.pk])).status_code == 404
+
+
+def test_the_key_is_made_once_sealed_and_in_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("DEBUG"):
+        first, again = keys.ensure(), keys.ensure()
+        pem = keys.signing_key().pem.decode()
+        page = Client().get("/.well-known/gemweb.json").content.decode()
+    assert first == again
+    secret = "".join(pem.splitlines()[1:-1])
+    assert secret not in first.sealed_key
+    assert secret not in caplog.text + page
+    call_command("rotate_endpoint_keys", forget_old=True, verbosity=0)
+    assert keys.signing_key().public.id == first.key_id
+
+
+def test_certificates_of_earlier_keys_hold_until_the_key_is_withdrawn() -> None:
+    document = json.dumps(verified_row().job.reexecution.certificate)
+    second = keys.rotate()
+    assert SiteKey.objects.exclude(pk=second.pk).get().sealed_key == ""
+    assert certificates.read(document).verified(trusted()).tier == "reproduced"
+    third = keys.rotate(withdraw=True)
+    assert [key.id for key in keys.published().keys] == [third.key_id, certificates.read(document).signature.key]
+    SiteKey.objects.filter(pk__lt=second.pk).update(withdrawn=second.begins)
+    with pytest.raises(certificates.NotProved, match="is signed with the key"):
+        certificates.read(document).verified(trusted())
+
+
+def test_the_command_verifies_what_the_site_gives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score = verified_row()
+    file, key = tmp_path / "certificate.json", keys.signing_key().public.base64
+    file.write_bytes(Client().get(reverse("leaderboard:certificate", args=[score.pk])).content)
+    assert main(["verify", str(file), "--key", key]) == 0
+    assert "reproduced" in capsys.readouterr().out
