@@ -29,7 +29,8 @@ class SiteKey(models.Model):
     begins = models.DateTimeField()
     ends = models.DateTimeField(null=True, blank=True)
     withdrawn = models.DateTimeField(null=True, blank=True)
-    """When it was withdrawn, because somebody else may have it: it is not published, and nothing it signed is believed."""
+    """When it was withdrawn, because somebody else may have it: it is published no more, and nothing it signed is
+    believed."""
 
     objects = SiteKeyQuerySet.as_manager()
 

@@ -89,6 +89,19 @@ def standing_of(job: Job) -> Standing:
     return _BY_STATE[Reexecution.State(row.state)]
 
 
+def difference_of(job: Job) -> str:
+    """The first difference of a row that is not verified. What it quotes is closed while the season runs."""
+    row: Reexecution | None = getattr(job, "reexecution", None)
+    if row is None or row.state not in _BY_STATE or row.state == Reexecution.State.WAITING:
+        return ""
+    if not row.place:
+        return row.difference
+    place = f"First difference: {row.place}{f', in its {row.field}' if row.field else ''}."
+    if job.is_closed:
+        return f"{place} What differs there is closed until the season is over."
+    return f"{place} {row.difference}"
+
+
 def find(viewer: Viewer, score_id: int) -> Score:
     """A row that this person may see.
 
@@ -142,8 +155,6 @@ def episode_lines(row: Reexecution) -> Iterator[str]:
     job = row.job
     if job.is_closed:
         raise Http404("The episodes of this row are closed while its season runs. Their digests are public.")
-    leaves = leaves_of(row)
-    proofs = inclusions(leaves, [leaf.key for leaf in leaves])
     opponent, set_up = str(job.spec.get("opponent") or ""), job.set_up
     return (
         episode_files.episode_line(
@@ -152,7 +163,6 @@ def episode_lines(row: Reexecution) -> Iterator[str]:
             opponent,
             set_up,
             digest=leaf_of(stored.record).digest,
-            inclusion=proofs[stored.record.identity.env_id, stored.record.index]._asdict(),
             engine_version=stored.engine_version,
         )
         for stored in stored_episodes(job)
@@ -167,6 +177,7 @@ def page_of(score: Score) -> dict[str, Any]:
     return {
         "row": row,
         "standing": standing_of(job),
+        "difference": difference_of(job),
         "certificate": certificate,
         "signature": row.certificate["signature"] if row and row.certificate else None,
         "season": job.batch.season,

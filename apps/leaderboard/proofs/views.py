@@ -1,4 +1,4 @@
-"""The page of a row with all that proves it, its certificate, and the digests and episodes that `gemweb verify` reads."""
+"""The page of a row, its certificate, and the digests and episodes that `gemweb verify` reads."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from apps.leaderboard.models import Reexecution
 from apps.leaderboard.proofs import keys, reading
 from apps.live.threads import DatabaseThreads
 
@@ -46,7 +47,16 @@ def digests(request: HttpRequest, score_id: int) -> HttpResponse:
 @require_safe
 def row_episodes(request: HttpRequest, score_id: int) -> StreamingHttpResponse:
     """The episodes of a verified row whose season is over, as JSON Lines."""
-    lines = reading.episode_lines(reading.find_verified(request.user, score_id))
+    return download(reading.find_verified(request.user, score_id), score_id)
+
+
+def download(row: Reexecution, score_id: int) -> StreamingHttpResponse:
+    """The episodes of a verified row as a file, which is sent while it is read.
+
+    Raises:
+        Http404: see `reading.episode_lines`.
+    """
+    lines = reading.episode_lines(row)
     response = StreamingHttpResponse(_send(lines), content_type="application/jsonl; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="row-{score_id}.jsonl"'
     response["X-Accel-Buffering"] = "no"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -22,6 +25,7 @@ from apps.seasons import operations as seasons
 from apps.seasons.models import Season
 from gem import benchmarks
 from gem.cli import main
+from gem.client import schemas
 from gem.records import episode_files
 from gem.verification import certificates
 from gem.verification.checking import check_episodes
@@ -58,6 +62,15 @@ def trusted() -> TrustedKeys:
     """What a reader trusts who has asked the site for its keys."""
     published = SiteKeys.read(Client().get("/.well-known/gemweb.json").content)
     return TrustedKeys.of_site(published, "the site")
+
+
+def content_of(response: Any) -> bytes:
+    """What a response sends in pieces."""
+
+    async def join() -> bytes:
+        return b"".join([piece async for piece in response.streaming_content])
+
+    return asyncio.run(join())
 
 
 def test_a_row_ranks_when_its_episodes_were_executed_again() -> None:
@@ -141,10 +154,11 @@ def test_the_certificate_is_that_of_the_episodes(tmp_path: Path, season: Season)
     assert client.get(episodes).status_code == 404
     assert reveal(end(season))
     file = tmp_path / "episodes.jsonl"
-    file.write_bytes(b"".join(client.get(episodes).streaming_content))  # type: ignore[attr-defined]
+    file.write_bytes(content_of(client.get(episodes)))
     assert check_episodes(certificate, lambda: episode_files.read(file)) == EPISODES
     lines = file.read_text().splitlines()
-    file.write_text(lines[0] + "\n")
+    inclusion = client.get(reverse("leaderboard:digests", args=[score.pk])).json()["episodes"][0]["inclusion"]
+    file.write_text(json.dumps({**json.loads(lines[0]), "inclusion": inclusion}) + "\n")
     assert check_episodes(certificate, lambda: episode_files.read(file)) == 1
     changed = json.loads(lines[0])
     changed["turns"][0]["reward"] += 1
@@ -217,3 +231,49 @@ def test_the_command_verifies_what_the_site_gives(tmp_path: Path, capsys: pytest
     file.write_bytes(Client().get(reverse("leaderboard:certificate", args=[score.pk])).content)
     assert main(["verify", str(file), "--key", key]) == 0
     assert "reproduced" in capsys.readouterr().out
+
+
+class _Site:
+    """Answers the command from the test's own site, without a network."""
+
+    def __init__(self, score: Score) -> None:
+        self.score = score
+        self.leaderboards = self
+
+    def __enter__(self) -> _Site:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def proof(self, row_id: int) -> schemas.Proof:
+        """The answer of the API."""
+        return schemas.Proof.model_validate(Client().get(f"/api/v1/leaderboard/rows/{row_id}/proof").json())
+
+    def episodes(self, row_id: int) -> Iterator[bytes]:
+        """The export."""
+        yield content_of(Client().get(f"/api/v1/leaderboard/rows/{row_id}/episodes.jsonl"))
+
+
+def test_a_row_is_reproduced_on_another_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    score = verified_row()
+    monkeypatch.setattr("gem.cli.reproduce.connect", lambda _: _Site(score))
+    command = ["reproduce", f"{settings.SITE_URL}/leaderboard/row/{score.pk}/", "--episodes", "2"]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "closed until" in out
+    assert "return of the row" in out
+    assert reveal(end(Season.objects.get()))
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "All 6 episodes are those of the certificate" in out
+    assert "4 of 4 episodes executed again with the same result" in out
+    assert "The agent chose the same actions in 4 of 4 episodes" in out
+
+
+@pytest.mark.parametrize("row", ["x", "12.5", "https://gemweb.example/jobs/7/", "9" * 19])
+def test_what_is_no_row_is_refused(row: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", row]) == 2
+    assert "is no row" in capsys.readouterr().err
