@@ -10,7 +10,7 @@ a maximum size.
         async with client.send("POST", url, headers, body, timeout_seconds=60, max_bytes=1_000_000) as response:
             async for part in response.body: ...
 
-Needs the package httpcore (`pip install 'httpcore[asyncio]'`).
+Needs the packages aiohttp and certifi (`pip install aiohttp certifi`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ import asyncio
 import functools
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
-import httpcore
+import aiohttp
+import certifi
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
 
 from gem.errors import GemError, InvalidArgument
 from gem.net.addresses import AddressGuard, UnrestrictedGuard
@@ -37,8 +40,8 @@ __all__ = [
 ]  # fmt: skip
 
 CONNECT_TIMEOUT_SECONDS = 10.0
+KEEP_ALIVE_SECONDS = 30.0
 MAX_CONNECTIONS = 512
-CONNECTIONS_OF_A_POOL = 8
 
 
 class HttpError(GemError):
@@ -80,52 +83,14 @@ class HttpResponse:
     """The content in parts; it can be read once."""
 
 
-class _Pools:
-    """Small connection pools, because a pool asks each of its connections about its state for every request."""
-
-    def __init__(self, guard: AddressGuard) -> None:
-        self._make = functools.partial(
-            httpcore.AsyncConnectionPool,
-            ssl_context=_tls_context(),
-            network_backend=_PinnedBackend(guard),
-            max_connections=CONNECTIONS_OF_A_POOL,
-            keepalive_expiry=30.0,
-            retries=0,
-        )
-        self._requests: dict[httpcore.AsyncConnectionPool, int] = {}
-        """The requests under way, by pool."""
-
-    @asynccontextmanager
-    async def free(self) -> AsyncIterator[httpcore.AsyncConnectionPool]:
-        """The first pool with a free connection, for one request; if all are busy, the one with the fewest requests."""
-        free = (pool for pool, requests in self._requests.items() if requests < CONNECTIONS_OF_A_POOL)
-        pool = next(free, None)
-        if pool is None and len(self._requests) * CONNECTIONS_OF_A_POOL < MAX_CONNECTIONS:
-            pool = self._make()
-        elif pool is None:
-            pool = min(self._requests, key=self._requests.__getitem__)
-        self._requests[pool] = self._requests.get(pool, 0) + 1
-        try:
-            yield pool
-        finally:
-            if pool in self._requests:  # unless all were closed meanwhile
-                self._requests[pool] -= 1
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        pools = list(self._requests)
-        self._requests.clear()
-        for pool in pools:
-            await pool.aclose()
-
-
 class GuardedClient:
     """An HTTP client with a connection pool, which belongs to one event loop and has to be closed there."""
 
     def __init__(self, guard: AddressGuard) -> None:
         self.shows_server_errors = guard.shows_server_errors
         """Whether a server's own error message may be shown."""
-        self._pools = _Pools(guard)
+        self._guard = guard
+        self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -135,7 +100,9 @@ class GuardedClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._pools.aclose()
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
 
     @asynccontextmanager
     async def send(
@@ -157,32 +124,40 @@ class GuardedClient:
         Raises:
             HttpError: one of its subclasses, also while the block reads the body.
         """
-        all_headers = [("Accept-Encoding", "identity"), *headers.items()]
-        timeouts = {"connect": min(CONNECT_TIMEOUT_SECONDS, timeout_seconds)}
+        timeouts = aiohttp.ClientTimeout(total=None, sock_connect=min(CONNECT_TIMEOUT_SECONDS, timeout_seconds))
+        request = self._open_session().request(
+            method, _parse_url(url), headers=headers, data=content or None, allow_redirects=False, timeout=timeouts
+        )
         try:
-            async with (
-                asyncio.timeout(timeout_seconds),
-                self._pools.free() as pool,
-                pool.stream(
-                    method, url, headers=all_headers, content=content, extensions={"timeout": timeouts}
-                ) as response,
-            ):
-                response_headers = {
-                    name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers
-                }
+            async with asyncio.timeout(timeout_seconds), request as response:
+                response_headers = {name.lower(): value for name, value in response.headers.items()}
                 if response_headers.get("content-encoding", "identity").lower() != "identity":
                     raise InvalidHttpResponse("The server sent a compressed answer, which was not asked for.")
-                yield HttpResponse(response.status, response_headers, _limit_size(response, max_bytes))
-        except (TimeoutError, httpcore.TimeoutException) as error:
+                yield HttpResponse(response.status, response_headers, _read_body(response, max_bytes))
+        except TimeoutError as error:
             raise RequestTimedOut(f"The server did not answer within {timeout_seconds:g} s.") from error
-        except httpcore.ConnectError as error:
-            raise ConnectionFailed(f"No connection to the server: {_reason(error)}.") from error
-        except httpcore.NetworkError as error:
-            raise ServerUnreachable("The connection to the server broke.") from error
-        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
-            raise InvalidHttpResponse(
-                "The server sent something that is not HTTP, or closed the connection early."
-            ) from error
+        except aiohttp.ClientError as error:
+            raise _http_error(error) from error
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        """Return the session, which is opened with the first request, because that is sent in the event loop."""
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                resolver=_GuardedResolver(self._guard),
+                socket_factory=functools.partial(_guarded_socket, self._guard),
+                use_dns_cache=False,
+                ssl=_tls_context(),
+                keepalive_timeout=KEEP_ALIVE_SECONDS,
+                limit=MAX_CONNECTIONS,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                headers={"Accept-Encoding": "identity"},
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=False,
+            )
+        return self._session
 
 
 def origin(url: str) -> str:
@@ -218,73 +193,92 @@ def check_url(url: str) -> str:
     return f"{parts.scheme}://{netloc}{parts.path.rstrip('/')}"
 
 
-class _PinnedBackend(httpcore.AsyncNetworkBackend):
-    """Connects only to addresses that the guard allows; TLS and the Host header still use the host name."""
+class _GuardedResolver(AbstractResolver):
+    """Resolves a host name to addresses that the guard allows; TLS and the Host header still use the name."""
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
-        self._backend = httpcore.AnyIOBackend()
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of the host that accepts a connection; the guard has to allow all of them."""
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Return the addresses of the host, which are tried one after the other; the guard has to allow all of them."""
         try:
-            entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            entries = await asyncio.get_running_loop().getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise ConnectionFailed("The name of the server cannot be found.") from error
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
-        if not addresses or not all(self._guard.allows(address, port) for address in addresses):
-            raise AddressBlocked(
-                "The server does not have a public address, and this site does not allow others. "
-                "Whoever runs the site can put its network on the list (PRIVATE_ENDPOINTS)."
-            )
-        for address in addresses[:-1]:
-            try:
-                return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
-            except httpcore.ConnectError:
-                continue
-        return await self._backend.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+        families = {str(entry[4][0]): entry[0] for entry in entries}
+        if not families:
+            raise ConnectionFailed("The name of the server cannot be found.")
+        for address in families:
+            _check_address(self._guard, address, port)
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST)
+            for address, family in families.items()
+        ]
 
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Refuse the connection: the client is for servers in the network."""
-        raise AddressBlocked("Unix sockets are not asked.")
-
-    async def sleep(self, seconds: float) -> None:
-        """Sleep, as httpcore requires of a backend."""
-        await asyncio.sleep(seconds)
+    async def close(self) -> None:
+        """Close nothing: it keeps no connection to a name server."""
 
 
-async def _limit_size(response: httpcore.Response, max_bytes: int) -> AsyncIterator[bytes]:
+def _guarded_socket(guard: AddressGuard, address: aiohttp.AddrInfoType) -> socket.socket:
+    """Make the socket for a connection to this address, if the guard allows it; hosts without a name come here only."""
+    family, kind, protocol, _, (host, port, *_) = address
+    _check_address(guard, str(host), int(port))
+    return socket.socket(family, kind, protocol)
+
+
+def _check_address(guard: AddressGuard, address: str, port: int) -> None:
+    if not guard.allows(address, port):
+        raise AddressBlocked(
+            "The server does not have a public address, and this site does not allow others. "
+            "Whoever runs the site can put its network on the list (PRIVATE_ENDPOINTS)."
+        )
+
+
+@functools.lru_cache(maxsize=1024)
+def _parse_url(url: str) -> URL:
+    """Return the URL, with an IPv4 address in its usual form if it is written in another one, such as 127.1."""
+    parsed = URL(url, encoded=True)
+    host = parsed.host or ""
+    if host.replace(".", "").isdigit():
+        try:
+            return parsed.with_host(socket.inet_ntoa(socket.inet_aton(host)))
+        except OSError as error:
+            raise ConnectionFailed("The name of the server cannot be found.") from error
+    return parsed
+
+
+async def _read_body(response: aiohttp.ClientResponse, max_bytes: int) -> AsyncIterator[bytes]:
     """Yield the body of a response.
 
     Raises:
         ResponseTooLarge: when it exceeds `max_bytes`.
+        HttpError: if the connection breaks.
     """
     size = 0
-    async for part in response.aiter_stream():
-        size += len(part)
-        if size > max_bytes:
-            raise ResponseTooLarge(f"The answer has more than {max_bytes:,} bytes.")
-        yield part
+    try:
+        async for part in response.content.iter_any():
+            size += len(part)
+            if size > max_bytes:
+                raise ResponseTooLarge(f"The answer has more than {max_bytes:,} bytes.")
+            yield part
+    except aiohttp.ClientError as error:
+        raise _http_error(error) from error
+
+
+def _http_error(error: aiohttp.ClientError) -> HttpError:
+    """Return the error of ours for one of the library, whose own messages contain addresses."""
+    if isinstance(error, aiohttp.ClientConnectorError):
+        is_of_certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)
+        reason = "its certificate is not valid" if is_of_certificate else "it is not there, or refuses connections"
+        return ConnectionFailed(f"No connection to the server: {reason}.")
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
+        return InvalidHttpResponse("The server sent something that is not HTTP, or closed the connection early.")
+    return ServerUnreachable("The connection to the server broke.")
 
 
 @functools.cache
 def _tls_context() -> ssl.SSLContext:
     """Return the TLS context that all clients share, because reading the certificates takes 50 ms."""
-    return httpcore.default_ssl_context()
-
-
-def _reason(error: Exception) -> str:
-    """Return the reason in a few words, without the address that the library's own message contains."""
-    return "its certificate is not valid" if "certificate" in str(error) else "it is not there, or refuses connections"
+    return ssl.create_default_context(cafile=certifi.where())
