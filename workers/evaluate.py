@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -174,6 +175,13 @@ def stopping() -> bool:
 @worker_shutting_down.connect
 def _set_stopping(**_: Any) -> None:
     _stop.value = True
+
+
+@worker_process_init.connect
+def _freeze_memory(**_: Any) -> None:
+    """Leave what was loaded before the first task out of garbage collections, which took a fifth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @worker_process_init.connect
