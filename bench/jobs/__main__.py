@@ -1,8 +1,8 @@
 """How fast evaluations are: `python -m bench.jobs` measures every part, `--only NAME` one of them.
 
-`endpoint`: how well one worker keeps a model server busy. `recording`: an evaluation that stores all its turns, against
-the engine alone and COPY alone. `queueing`: whether 20 people with 10,000 queued jobs are served equally, and how long a
-submission takes then. `export`: the turns of an evaluation as a Parquet file.
+`endpoint`: how well one worker keeps a model server busy. `recording`: an evaluation that stores all its turns, beside
+the engine alone and COPY alone. `queueing`: whether 20 people with 10,000 queued jobs are served equally, and how long
+a submission takes then. `export`: the turns of an evaluation as a Parquet file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bench.jobs.endpoint import measure_endpoint
 from bench.jobs.export import measure_export
-
+from bench.jobs.queueing import measure_queueing
 from bench.jobs.recording import measure_recording
 from bench.stack import Stack, stack
 
@@ -32,6 +32,10 @@ class Part(NamedTuple):
 PARTS = {
     "endpoint": Part(measure_endpoint, {}),
     "recording": Part(measure_recording, {"EPISODES_PER_JOB": "10000000"}),
+    "queueing": Part(
+        measure_queueing,
+        {"JOBS_QUEUED_PER_USER": "100000", "JOBS_RUNNING_PER_USER": "100000", "CPU_SECONDS_PER_DAY": "100000"},
+    ),
     "export": Part(measure_export, {}),
 }
 

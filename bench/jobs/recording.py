@@ -23,6 +23,8 @@ TURNS_OF_A_TRY = 334_000
 """Turns of the random agent in `EPISODES` episodes of each environment."""
 SAMPLE = 1500
 """Episodes of each environment that the engine plays alone; four times as many are copied."""
+WARM_UP = 500
+"""Episodes of each environment before, so that the site knows how long they take and shards have their usual size."""
 AGENT = "random"
 NUM_ENVS = 16
 SHARE_OF_ENGINE, SHARE_OF_COPY = 0.6, 0.5
@@ -44,7 +46,7 @@ def measure_recording(made: Stack, chosen: argparse.Namespace) -> None:
     repeats = max(1, math.ceil(chosen.turns / TURNS_OF_A_TRY))
     episodes = EPISODES if chosen.turns >= TURNS_OF_A_TRY else math.ceil(EPISODES * chosen.turns / TURNS_OF_A_TRY)
     worker = start_workers(made, 1)
-    wait_for_end(operations.submit(None, EvaluationSpec(agent=AGENT, env_ids=ENV_IDS, episodes_per_env=20)))
+    wait_for_end(operations.submit(None, EvaluationSpec(agent=AGENT, env_ids=ENV_IDS, episodes_per_env=WARM_UP)))
     used = seconds_of(worker)
     spec = EvaluationSpec(
         agent=AGENT, env_ids=ENV_IDS, episodes_per_env=episodes, repeats=repeats, num_envs=NUM_ENVS, max_error_share=1
@@ -54,13 +56,22 @@ def measure_recording(made: Stack, chosen: argparse.Namespace) -> None:
         job = wait_for_end(job)
     used = seconds_of(worker) - used
     measured = job.turns_done / (job.ended - job.started).total_seconds()
-    alone = rate_of_engine()
+    alone, used_alone = rate_of_engine()
     copied = rate_of_copy(job.batch_id, 4 * SAMPLE * len(ENV_IDS))
     target = min(SHARE_OF_ENGINE * alone, SHARE_OF_COPY * copied)
     print(f"{', '.join(ENV_IDS)}; {AGENT} agent, one worker process, {machine()}")
     print_table(
         [
-            ("turns", "turns/s", "engine alone", "COPY alone", "target", "", "CPU of the worker"),
+            (
+                "turns",
+                "turns/s",
+                "engine alone",
+                "COPY alone",
+                "target",
+                "",
+                "CPU of the worker",
+                "of the engine alone",
+            ),
             (
                 f"{job.turns_done:,}",
                 f"{measured:,.0f}",
@@ -69,6 +80,7 @@ def measure_recording(made: Stack, chosen: argparse.Namespace) -> None:
                 f"{target:,.0f}",
                 "met" if measured >= target else "missed",
                 f"{1e6 * used / job.turns_done:.1f} µs/turn",
+                f"{1e6 * used_alone:.1f} µs/turn",
             ),
         ]
     )
@@ -112,8 +124,8 @@ class MemoryOf:
                 return
 
 
-def rate_of_engine() -> float:
-    """Turns a second of the engine alone."""
+def rate_of_engine() -> tuple[float, float]:
+    """Turns a second of the engine alone, and the processor seconds of a turn."""
     from gem.agents import make_agent
     from gem.rollout import EpisodeRequest, rollout
 
@@ -123,9 +135,9 @@ def rate_of_engine() -> float:
     agent = make_agent(AGENT)
     for _ in rollout(agent, requests(0, 16), num_envs=NUM_ENVS):  # loads words and compiles patterns
         pass
-    started = time.perf_counter()
+    started, used = time.perf_counter(), time.process_time()
     turns = sum(record.turn_count for record in rollout(agent, requests(0, SAMPLE), num_envs=NUM_ENVS))
-    return turns / (time.perf_counter() - started)
+    return turns / (time.perf_counter() - started), (time.process_time() - used) / turns
 
 
 def rate_of_copy(batch_id: str, episodes: int) -> float:
