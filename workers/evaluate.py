@@ -23,7 +23,7 @@ from apps.jobs import leases
 from apps.jobs.controls.orders import Order
 from apps.jobs.leases import Claim, WorkerSeconds
 from apps.jobs.leases.error_share import stop_over_errors
-from apps.jobs.tries import discard
+from apps.jobs.leases.tries import discard
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.agents.endpoint.ledger import Ledger

@@ -53,6 +53,12 @@ class OldBenchmark(JobRefusal):
     field = "benchmark"
 
 
+class NotAsRanked(JobRefusal):
+    """Here the benchmark would be played on other data, or on another version of an environment, than it ranks."""
+
+    field = "benchmark"
+
+
 class SeveralRefusals(JobRefusal):
     """There is more than one reason."""
 

@@ -20,6 +20,7 @@ from apps.jobs.errors import (
     JobRefusal,
     NoExpert,
     NoLimits,
+    NotAsRanked,
     NotYours,
     OldBenchmark,
     SeveralRefusals,
@@ -31,10 +32,12 @@ from apps.jobs.filing import Filing
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from apps.live import recheck_access
 from apps.visibility import Visibility, narrower
+from gem import benchmarks
 from gem.agents import has_expert
 from gem.agents.endpoint import EndpointSpec
 from gem.agents.endpoint.amounts import check_limits
 from gem.errors import UsageError
+from gem.evaluation.data import not_as_ranked
 from gem.evaluation.spec import EvaluationSpec
 
 
@@ -74,7 +77,7 @@ def submit_all(
 
     Raises:
         UnknownAgent, NoExpert: if `owner` may not use such an agent, or the expert does not know an environment.
-        OldBenchmark: if the benchmark has another version now.
+        OldBenchmark, NotAsRanked: if the benchmark has another version now, or other data than those here.
         TooManyEpisodes, TooManyJobs: if they exceed the limits.
         SeveralRefusals: if there is more than one reason.
     """
@@ -116,6 +119,8 @@ def _check_size_and_version(spec: EvaluationSpec) -> None:
             f"This request is for version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has "
             "changed since. Submit a new job with the current version."
         )
+    if spec.benchmark and (reasons := not_as_ranked(benchmarks.load(spec.benchmark))):
+        raise NotAsRanked(f"{reasons[0]} Such a job would not be ranked, so nothing was submitted.")
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
             f"A job may have at most {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "

@@ -47,6 +47,8 @@ def record_scores(job_id: str) -> int:
     benchmark = benchmarks.load(spec.benchmark)
     if spec.benchmark_version != benchmark.version:  # the scale of the earlier version is not known any more
         return 0
+    if not _is_as_ranked(job, benchmark):
+        return 0
     results = {entry.env_id: _results(job, entry.env_id) for entry in benchmark.entries}
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
     if all(score.n for score in scores):
@@ -56,21 +58,33 @@ def record_scores(job_id: str) -> int:
     return len(Score.objects.bulk_create(scores))
 
 
+def _is_as_ranked(job: Job, benchmark: Benchmark) -> bool:
+    """Whether the episodes were played on the versions and the data that the benchmark names.
+
+    Results on data that stand in for others say little about these, so they are never ranked as the same.
+    """
+    columns = "env_id", "env_version", "data_hash"
+    played = Episode.objects.filter(batch=job.batch_id).order_by().values_list(*columns).distinct()
+    entries = {entry.env_id: entry for entry in benchmark.entries if entry.random is not None}
+    for env_id, version, data_hash in played:
+        entry = entries.get(env_id)
+        if entry is None:  # the first benchmark does not say on which version and data it is played
+            continue
+        if version != entry.env_version or (entry.data is not None and data_hash != entry.data.hash):
+            logger.warning("job %s: not ranked, because %s was played on another version or data", job.pk, env_id)
+            return False
+    return True
+
+
 def record_missing_scores() -> int:
     """Write the scores of finished benchmark jobs whose worker died before that. Returns the number of jobs.
 
     A job whose row somebody holds locked, or whose scores cannot be computed, does not keep the others waiting.
     """
-    present = (benchmarks.load(name) for name in benchmarks.names())
+    waiting = Job.objects.filter(state=Job.State.DONE, scores=None, spec__benchmark__in=benchmarks.names())
+    columns = "pk", "spec__benchmark", "spec__benchmark_version"
     missing = [
-        job_id
-        for benchmark in present
-        for job_id in Job.objects.filter(
-            state=Job.State.DONE,
-            scores=None,
-            spec__benchmark=benchmark.name,
-            spec__benchmark_version=benchmark.version,
-        ).values_list("pk", flat=True)
+        job_id for job_id, name, version in waiting.values_list(*columns) if version == benchmarks.load(name).version
     ]
     return sum(map(_record_missing, missing))
 
@@ -99,7 +113,7 @@ def _results(job: Job, env_id: str) -> Results:
 
 def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Results) -> Score:
     n = len(results.returns)
-    normalized = interval([entry.normalize(value) for value in results.returns]) if n else Interval(0.0, 0.0, 0.0)
+    normalized = Interval(*map(entry.score, interval(results.returns))) if n else Interval(0.0, 0.0, 0.0)
     return Score(
         job=job,
         agent_id=job.agent_id,

@@ -10,10 +10,10 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Path, Query, Router, Status
 
 from apps.api import answers
+from apps.api.answers.lines import jsonl
 from apps.api.callers import account, manager, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
-from apps.api.lines import jsonl
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
@@ -22,7 +22,7 @@ from apps.jobs.books.reading import books_by_episode, books_by_side, books_of, c
 from apps.jobs.controls import logs
 from apps.jobs.errors import NotYours
 from apps.jobs.filing import Filing
-from apps.jobs.forms import EvaluationForm
+from apps.jobs.form.forms import EvaluationForm
 from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared

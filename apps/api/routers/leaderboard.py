@@ -20,7 +20,7 @@ from apps.leaderboard.models import Score
 from apps.play import limits
 from apps.play import operations as playing
 from gem import benchmarks
-from gem.benchmarks import Benchmark
+from gem.benchmarks import Benchmark, DataSource
 from gem.client import schemas
 from gem.errors import UsageError
 from gem.evaluation.data import DataUse
@@ -99,6 +99,8 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
         version=benchmark.version,
         title=benchmark.title,
         summary=benchmark.summary,
+        score=benchmark.rule,
+        members=[name for name, _ in benchmark.members],
         entries=[
             schemas.BenchmarkEntry(
                 env_id=entry.env_id,
@@ -106,11 +108,24 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
                 episodes=entry.episodes,
                 random_return=entry.random_return,
                 best_return=entry.best_return,
+                anchor=entry.anchor.by if entry.anchor else "",
+                env_version=entry.env_version,
+                max_turns=entry.max_turns,
+                hidden_seeds=entry.hidden_seeds,
+                open_set=entry.open_set,
+                **_data(entry.data),
             )
             for entry in benchmark.entries
         ],
         url=answers.link(request, f"{reverse('leaderboard:benchmark')}?benchmark={benchmark.name}"),
     )
+
+
+def _data(data: DataSource | None) -> dict[str, str]:
+    """The data of an environment of a benchmark as fields of its answer."""
+    if data is None:
+        return {}
+    return {"data": data.name, "data_hash": data.hash, "licence": data.licence, "stands_in_for": data.stands_in_for}
 
 
 def _row(row: Row, tokens: float | None, stand_ins: Iterable[DataUse]) -> schemas.Row:

@@ -93,11 +93,12 @@ def _jobs(tools: Sequence[str] | None, known: JobQuerySet | None) -> JobQuerySet
 
 
 def _evidence(jobs: JobQuerySet, env_ids: Iterable[str] | None, *keys: str) -> dict[tuple[Any, ...], Any]:
-    """Sums over the shards of the newest jobs, and of all of them for environments that these have not played."""
+    """Sums over the shards of the newest jobs; of all of them for environments that are asked for and not in these."""
+    newest = jobs.order_by("-created")[:NEWEST_JOBS]
     if env_ids is None:
-        return _sums(_shards(jobs, None), *keys)
+        return _sums(_shards(newest, None), *keys)
     wanted = set(env_ids)
-    rows = _sums(_shards(jobs.order_by("-created")[:NEWEST_JOBS], wanted), *keys)
+    rows = _sums(_shards(newest, wanted), *keys)
     missing = wanted - {env_id for env_id, *_ in rows}
     return {**rows, **_sums(_shards(jobs, missing), *keys)} if missing else rows
 

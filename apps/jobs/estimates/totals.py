@@ -108,7 +108,7 @@ def estimate(
         wait=_work_left(Job.objects.active(), workers),
         ahead=admission.jobs_ahead_of_new(Job.Kind.EVALUATION, owner_id, priority),
         workers=workers,
-        half_width=_half_width(paces(agent, spec.env_ids, spec.tools, known), spec),
+        half_width=_half_width(found.own, spec),
         token_budget=spec.token_budget,
     )
 

@@ -21,7 +21,7 @@ from apps.jobs import estimates, operations
 from apps.jobs.errors import JobRefusal
 from apps.jobs.filing import PRIORITIES, Filing
 from apps.jobs.form import entries, matrix, picker
-from apps.jobs.forms import EvaluationForm, prefilled
+from apps.jobs.form.forms import EvaluationForm, prefilled
 from apps.jobs.models import Job
 from apps.jobs.results import datasets
 from gem import benchmarks
@@ -168,12 +168,8 @@ def _choices(request: HttpRequest, form: EvaluationForm, data: QueryDict) -> dic
     experts = {agent.slug for agent in agents if agent.kind == Agent.Kind.EXPERT}
     columns = [slug for slug in (form["column"].value() or []) if slug in form.chosen_agents]
     pairs = matrix.left_out(form["row"].value() or [], columns, form["cell"].value() or [], ids, experts)
-    known = Job.objects.listed_for(request.user)
-    played = {
-        agent.slug: {env_id: pace.episodes for env_id, pace in estimates.paces(agent, ids, None, known).items()}
-        for agent in agents
-    }
     has_table = bool(ids) and (len(agents) > 1 or bool(pairs) or bool(experts))
+    opened = form["opened"].value() or []
     return {
         "form": form,
         "search": picker.Search.read(data),
@@ -187,8 +183,17 @@ def _choices(request: HttpRequest, form: EvaluationForm, data: QueryDict) -> dic
         "agents_more": agents_more,
         "find_agent": data.get("find_agent", "")[:80],
         "find": data.get("find", "")[:200],
-        "table": matrix.table(chosen_tokens, agents, pairs, form["opened"].value() or [], played) if has_table else [],
-        "opened": form["opened"].value() or [],
+        "table": matrix.table(chosen_tokens, agents, pairs, opened, _played(request, agents, ids)) if has_table else [],
+        "opened": opened,
+    }
+
+
+def _played(request: HttpRequest, agents: Sequence[Agent], env_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Counted episodes by agent and environment, as far as this person may know of them."""
+    known = Job.objects.listed_for(request.user)
+    return {
+        agent.slug: {env_id: pace.episodes for env_id, pace in estimates.paces(agent, env_ids, None, known).items()}
+        for agent in agents
     }
 
 

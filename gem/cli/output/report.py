@@ -73,7 +73,7 @@ def print_scores(
     print(f"{players.agent}{tools}{against}, {sum(map(len, outcomes.values())):,} episodes")
     table(headings + (["score"] if benchmark else []), rows)
     if benchmark is not None and len(scores) == len(outcomes):
-        print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")
+        print(f"Score on {benchmark.name} (0: random, 1: {benchmark.one}): {_interval(pool(scores))}")
         if spec.tools:
             print("The agent used tools: do not compare this score with scores without tools.")
     print("In brackets: 95 % intervals over seeds.")
@@ -130,9 +130,11 @@ def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Interval | No
     """Return the mean over seeds of the normalized returns, as on the leaderboard."""
     from gem.evaluation.scores import interval  # noqa: PLC0415
 
-    entry = benchmark.entry(env_id)
-    means = [sum(map(entry.normalize, returns)) / len(returns) for returns in summary.returns_by_seed]
-    return interval(means) if summary.n else None
+    means = [sum(returns) / len(returns) for returns in summary.returns_by_seed]
+    if not means:
+        return None
+    found = interval(means)
+    return found._make(map(benchmark.entry(env_id).score, found))
 
 
 def _interval(value: Interval | Estimate) -> str:

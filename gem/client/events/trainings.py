@@ -6,7 +6,7 @@ from typing import Literal
 
 from gem.client.events.base import LogEvent, Queued, Reasoned
 from gem.client.schemas.base import Id, JobState
-from gem.client.schemas.jobs import Alarm
+from gem.client.schemas.trainings import Alarm
 
 
 class TrainingEvent(LogEvent):

@@ -55,41 +55,32 @@ from gem.client.schemas.job_results import (
     SeedResult,
 )
 from gem.client.schemas.jobs import (
-    Alarm,
-    Benchmark,
-    BenchmarkEntry,
-    BenchmarkPage,
-    Books,
-    Bounds,
-    Checkpoint,
-    CheckpointPage,
-    Data,
     EpisodeEnd,
     Expected,
-    Extension,
     Job,
     JobEpisode,
     JobEpisodePage,
     JobPage,
     JobSummary,
-    Leaderboard,
     LogLine,
     LogPage,
-    Metrics,
-    Missing,
     NewEvaluation,
-    NewTraining,
     OneEnvironment,
     Pace,
-    RankedStart,
     Remaining,
-    Results,
     Retry,
-    Row,
-    Score,
     Submitted,
-    Training,
 )
+from gem.client.schemas.leaderboard import (
+    Benchmark,
+    BenchmarkEntry,
+    BenchmarkPage,
+    Leaderboard,
+    RankedStart,
+    Row,
+)
+from gem.client.schemas.scores import Books, Bounds, Data, Missing, Results, Score
+from gem.client.schemas.trainings import Alarm, Checkpoint, CheckpointPage, Extension, Metrics, NewTraining, Training
 
 __all__ = [
     "Account",

@@ -1,4 +1,4 @@
-"""From rows to the answers of the API, with what the caller may see of them."""
+"""Episodes, their turns and duels, with what the caller may see of them."""
 
 from __future__ import annotations
 
@@ -9,75 +9,18 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.accounts.models import Viewer
-from apps.agents.models import Agent, Upload
-from apps.agents.uploads import place as place_of_upload
+from apps.agents.models import Agent
+from apps.api.answers.values import known, link
 from apps.api.callers import visitor
 from apps.episodes.models import Batch, Episode, EpisodeQuerySet, PendingTurn, Seat
 from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
-from apps.jobs.books.reading import Account, books_of, cost_of, spec_of
-from apps.jobs.estimates import Remaining
-from apps.jobs.filing import word_of
 from apps.jobs.models import Job
-from apps.jobs.pages import elapsed, may_see_set_up
-from apps.jobs.results import Tally, clusters
-from apps.jobs.results.clusters import Scores
-from apps.jobs.results.missing import Missing
 from apps.play import invitations, pending
 from apps.play.shows import show_leases
-from apps.trainings.alarms import alarm_names
 from gem.client import schemas
-from gem.evaluation.data import DataUse
 from gem.seats import SPECTATOR, observation_for_seat
-
-
-def link(request: HttpRequest, path: str) -> str:
-    """The whole address of a page."""
-    return request.build_absolute_uri(path)
-
-
-# ---------------------------------------------------------------- agents
-
-
-def agent(request: HttpRequest, row: Agent) -> schemas.Agent:
-    """An agent. Only its owner sees the address of an endpoint."""
-    mine = row.owner_id is not None and row.owner_id == request.user.pk
-    endpoint = getattr(row, "endpoint", None) if row.kind == Agent.Kind.ENDPOINT else None
-    weights = getattr(row, "weights", None) if row.kind == Agent.Kind.CHECKPOINT else None
-    return schemas.Agent(
-        slug=row.slug,
-        name=row.name,
-        kind=known(row.kind),
-        about=row.about,
-        owner=row.owner.get_username() if row.owner else None,
-        mine=mine,
-        visibility=known(row.visibility),
-        set_up={"version": endpoint.version, **endpoint.asked} if endpoint else None,
-        endpoint_url=str(endpoint.spec["url"]) if endpoint and mine else None,
-        has_key=bool(endpoint.sealed_key) if endpoint and mine else None,
-        card=weights.card if weights else None,
-        size=weights.size if weights else None,
-        sha256=weights.sha256 if weights else None,
-        created=row.created,
-        url=link(request, row.get_absolute_url()) if endpoint or weights else None,
-    )
-
-
-def upload(row: Upload) -> schemas.Upload:
-    """An upload that is no agent yet."""
-    return schemas.Upload(
-        slug=row.slug,
-        name=row.name,
-        state="refused" if row.problem else "waiting",
-        problem=row.problem,
-        place=None if row.problem else place_of_upload(row),
-        created=row.created,
-    )
-
-
-# ---------------------------------------------------------------- episodes
-
 
 SUMMARIZED = (
     "env_id", "env_version", "seed", "status", "truncated", "success", "turn_count", "max_turns", "seat_count",
@@ -254,146 +197,3 @@ def turn(row: Any, seat: int, *, sealed: bool) -> schemas.Turn:
         extra=shown.extra,
         created=shown.created,
     )
-
-
-# ---------------------------------------------------------------- jobs
-
-
-def job_summary(request: HttpRequest, row: Job) -> schemas.JobSummary:
-    """A job in a list, fetched `for_page`."""
-    return schemas.JobSummary(**_job_summary(request, row))
-
-
-def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
-    return {
-        "id": row.pk,
-        "kind": row.kind,
-        "name": row.title,
-        "agent": row.agent.slug,
-        "owner": row.owner.get_username() if row.owner else None,
-        "mine": row.owner_id is not None and row.owner_id == request.user.pk,
-        "tags": row.tags,
-        "group": row.group,
-        "priority": word_of(row.priority),
-        "state": row.state,
-        "reason": row.reason,
-        "visibility": row.visibility.value,
-        "seq": row.seq,
-        "episodes_total": row.episodes_total,
-        "episodes_done": row.episodes_done,
-        "created": row.created,
-        "started": row.started,
-        "ended": row.ended,
-        "url": link(request, row.get_absolute_url()),
-        "alarm_names": alarm_names(row),
-    }
-
-
-def job_data(
-    request: HttpRequest, row: Job, *, left: float | None, ahead: int | None, remaining: Remaining | None = None
-) -> dict[str, Any]:
-    """The fields of a job of either kind."""
-    parent = Job.objects.visible_to(request.user).filter(pk=row.parent_id or "").first()
-    is_evaluation = row.kind == Job.Kind.EVALUATION
-    score = score_of(Tally.of(row.shards.all()), clusters.scores_of(row).total) if is_evaluation else None
-    may_see_costs = may_see_set_up(row, request.user)
-    return {
-        **_job_summary(request, row),
-        "notes": row.notes,
-        "spec": spec_of(row, priced=may_see_costs),
-        "set_up": row.set_up if may_see_costs else None,
-        "parent": parent.pk if parent else None,
-        "parent_update": row.parent_update,
-        "turns_done": row.turns_done,
-        "seconds_busy": row.seconds_busy,
-        "seconds_elapsed": elapsed(row),
-        "seconds_left": left,
-        "remaining": remaining_of(remaining, priced=may_see_costs) if remaining is not None else None,
-        "jobs_ahead": ahead,
-        "may_change": row.may_be_changed_by(request.user),
-        "ranked": row.is_ranked,
-        "num_envs": row.episodes_at_a_time if row.kind == Job.Kind.EVALUATION else None,
-        "max_workers": row.max_workers,
-        "score": score,
-        "books": books_of_job(row, books_of(row.pk), priced=may_see_costs) if score is not None else None,
-    }
-
-
-def books_of_job(row: Job, account: Account, *, priced: bool) -> schemas.Books:
-    """What requests used, with the cost for those who may see the prices."""
-    cost = cost_of(row, account) if priced else None
-    return schemas.Books(
-        tokens_in=account.tokens_in,
-        tokens_out=account.tokens_out,
-        tokens_estimated=account.estimated,
-        tokens_reserved=account.reserved,
-        requests=account.requests,
-        cost=None if cost is None else float(cost),
-    )
-
-
-def remaining_of(found: Remaining, *, priced: bool) -> schemas.Remaining:
-    """What a job will still take."""
-    return schemas.Remaining(
-        seconds=schemas.Expected(**found.seconds._asdict()),
-        tokens=schemas.Expected(**found.tokens._asdict()),
-        cost=schemas.Expected(**found.cost._asdict()) if priced and found.cost is not None else None,
-        evidence=found.evidence,
-        unknown=found.forecast.unknown,
-    )
-
-
-def missing_of(found: Missing) -> schemas.Missing:
-    """What is missing from results."""
-    return schemas.Missing(
-        planned=found.planned,
-        counted=found.counted,
-        unplayed=found.unplayed,
-        cut_off=found.cut_off,
-        broken=found.broken,
-        unanswered=found.unanswered,
-        success_rate=schemas.Bounds(**found.solved._asdict()),
-        mean_return=schemas.Bounds(**found.mean_return._asdict()) if found.mean_return is not None else None,
-        env_ids=list(found.unplayed_env_ids),
-    )
-
-
-def data_of(use: DataUse) -> schemas.Data:
-    """The data that an environment was played on."""
-    return schemas.Data(env_id=use.env_id, name=use.name, hash=use.data_hash, stands_in_for=use.stands_in_for)
-
-
-def score_of(tally: Tally, scores: Scores, env_id: str = "") -> schemas.Score:
-    """The results of some shards, with their statistics."""
-    solved, returns = scores.success, scores.mean_return
-    is_looked_at = bool(tally.actions) or not tally.done
-    return schemas.Score(
-        env_id=env_id,
-        episodes=tally.total,
-        done=tally.done,
-        counted=tally.n,
-        won=tally.won,
-        limited=tally.limited,
-        errors=tally.errors,
-        unanswered=tally.unanswered,
-        partial=tally.is_partial,
-        missing=tally.missing,
-        seeds=scores.seeds,
-        success_rate=solved.mean if solved else None,
-        low=solved.low if solved else None,
-        high=solved.high if solved else None,
-        mean_return=returns.mean if returns else None,
-        return_low=returns.low if returns else None,
-        return_high=returns.high if returns else None,
-        no_interval=returns.reason if returns else "",
-        actions=tally.actions if is_looked_at else None,
-        unreadable=tally.unreadable if is_looked_at else None,
-        forbidden=tally.forbidden if is_looked_at else None,
-        tokens_in=tally.tokens_in,
-        tokens_out=tally.tokens_out,
-    )
-
-
-def known(value: str) -> Any:
-    """A stored value, for a field whose type lists all of them."""
-    return value

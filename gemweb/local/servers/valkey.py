@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from gemweb.local.errors import StackError, explain
-from gemweb.local.postgres import free_port
 from gemweb.local.process import Running, Service
+from gemweb.local.servers.postgres import free_port
 from gemweb.local.state import make_folder, secret
 
 START_SECONDS = 20.0

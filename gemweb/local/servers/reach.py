@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from gemweb.local.config import StackConfig
-from gemweb.local.external import require_postgres
 from gemweb.local.guard import GuardProcess
-from gemweb.local.postgres import Postgres, home_of
 from gemweb.local.process import Running
+from gemweb.local.servers.external import require_postgres
+from gemweb.local.servers.postgres import Postgres, home_of
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Jobs: requests to evaluate or to train, the shards that workers claim, and the results of trainings."""
+"""Jobs: requests to evaluate or to train, and which of them a person may see, owns or searches for."""
 
 from __future__ import annotations
 
@@ -10,27 +10,19 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import models
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.episodes.models import ID_LENGTH, Batch, Episode, make_id
-from apps.jobs.books.rows import EpisodeBooks, JobBooks, Reservation
-from apps.leases import Leased, LeasedQuerySet
+from apps.episodes.models import ID_LENGTH, Batch, make_id
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
-from gem.evaluation.spec import EvaluationPart
 
 WORDS = SearchVector("name", "notes", config="simple")
 """What a search among jobs looks at; an index has it."""
 MAX_WORDS, MAX_AGENTS = 8, 200
 """The words of a search among jobs, and the agents with such a name."""
-
-__all__ = [
-    "Checkpoint", "EpisodeBooks", "Job", "JobBooks", "JobEvent", "JobQuerySet", "Point", "Reservation", "Sample",
-    "Shard", "owner_of_job",
-]  # fmt: skip
 
 
 class JobQuerySet(VisibleQuerySet["Job"]):
@@ -242,192 +234,3 @@ class Job(Moderated):
 def owner_of_job(user: Person, visitor: str) -> models.Q:
     """A filter for the episodes of this person's jobs, which they own."""
     return models.Q(batch__in=Job.objects.owned(user, visitor).values("batch"))
-
-
-class Shard(Leased):
-    """A part of a job that one worker plays: consecutive slots of one environment. A training is one shard.
-
-    Every write of a worker is fenced by `lease_token` and `state`: a worker that lost the lease writes nothing.
-    `attempt` counts its claims since it last made progress.
-    """
-
-    State = Job.State
-
-    job = models.ForeignKey(Job, models.CASCADE, related_name="shards")
-    number = models.PositiveIntegerField()
-    env_id = models.CharField(max_length=120)
-    first_slot = models.PositiveIntegerField()
-    first_seed = models.BigIntegerField(default=0)
-    """The seed of the first slot; the seeds of a shard are consecutive like its slots."""
-    count = models.PositiveIntegerField()
-    done = models.PositiveIntegerField(default=0)
-    """The number of its recorded slots. A new attempt plays the others."""
-    won = models.PositiveIntegerField(default=0)
-    limited = models.PositiveIntegerField(default=0)
-    """Episodes that ended by a limit of turns or tokens and were not solved."""
-    errors = models.PositiveIntegerField(default=0)
-    """Episodes that are not in the sums: environment errors and unanswered episodes."""
-    unanswered = models.PositiveIntegerField(default=0, db_default=0)
-    """The `errors` in which the agent gave no answer."""
-    cancelled = models.PositiveIntegerField(default=0, db_default=0)
-    """The `errors` that a person cancelled and dropped."""
-    orders: models.Field[Any, dict[str, str]] = models.JSONField(default=dict, db_default={}, blank=True)
-    """What people want done with episodes that are not recorded yet, by slot: see `apps.jobs.controls`."""
-    skipped = models.BooleanField(default=False, db_default=False)
-    """Whether a person skipped what was left of it. Its state is `cancelled` then, and the job goes on without it."""
-    tokens_in = models.PositiveBigIntegerField(default=0, db_default=0)
-    tokens_out = models.PositiveBigIntegerField(default=0, db_default=0)
-    """Tokens of all its episodes, including the `errors`."""
-    actions = models.PositiveBigIntegerField(null=True, default=0)
-    """Actions of the evaluated agent in all its episodes. In rows from before they were counted, this is null."""
-    unreadable = models.PositiveBigIntegerField(null=True, default=0)
-    forbidden = models.PositiveBigIntegerField(null=True, default=0)
-    """The `actions` that the environment could not understand, and those that its rules do not allow."""
-    data: models.Field[Any, dict[str, str]] = models.JSONField(default=dict, db_default={})
-    """The data that its episodes were played on: where they come from, by their hash. Empty without data."""
-    turns = models.PositiveBigIntegerField(default=0)
-    return_sum = models.FloatField(default=0.0)
-    return_squares = models.FloatField(default=0.0)
-    seconds = models.FloatField(default=0.0)
-    """Wall time that workers spent on it."""
-    state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
-    reason = models.TextField(blank=True)
-    setbacks = models.PositiveSmallIntegerField(default=0, db_default=0)
-    """How often a fault of the infrastructure interrupted it since it last made progress or an attempt failed."""
-    rests_until = models.DateTimeField(null=True, blank=True)
-    """After a setback: when it may be claimed again."""
-    sent = models.DateTimeField(null=True, blank=True)
-    """When a message about it was last sent. The reaper repeats it if no worker claims the shard."""
-
-    objects = LeasedQuerySet["Shard"].as_manager()
-
-    class Meta:
-        ordering = ["number"]
-        constraints = [models.UniqueConstraint(fields=["job", "number"], name="one_shard_per_number")]
-        indexes = [
-            models.Index(fields=["state", "lease_until"]),
-            models.Index(fields=["job", "number"], condition=models.Q(state="queued"), name="queued_shards"),
-        ]
-
-    def __str__(self) -> str:
-        return f"shard {self.number} of job {self.job_id}"
-
-    @property
-    def slots(self) -> range:
-        """The places of its episodes in the batch."""
-        return range(self.first_slot, self.first_slot + self.count)
-
-    def place(self, slot: int) -> tuple[int, int]:
-        """The seed and the seat of the episode in one of its slots."""
-        return EvaluationPart(self.env_id, self.first_seed, self.count).seed_and_seat(slot - self.first_slot)
-
-
-class JobEventQuerySet(models.QuerySet["JobEvent"]):
-    """Reads of events."""
-
-    def for_log(self) -> JobEventQuerySet:
-        """Those that the log of a page shows. Which episodes a training has kept is seen in their list."""
-        return self.exclude(kind=JobEvent.Kind.SAMPLES)
-
-    def matching(self, text: str, level: str = "all") -> JobEventQuerySet:
-        """Those with this text, in any case, that are marked at least so: `all`, `warnings` or `errors`."""
-        found = self.filter(text__icontains=text) if text else self
-        tones = {"warnings": [JobEvent.Tone.WARN, JobEvent.Tone.LOSS], "errors": [JobEvent.Tone.LOSS]}.get(level)
-        return found if tones is None else found.filter(tone__in=tones)
-
-
-class JobEvent(models.Model):
-    """A change that raised a job's `seq`, for the job's log and for the pages that watch the job."""
-
-    class Kind(models.TextChoices):
-        SUBMITTED = "submitted"
-        CLAIMED = "claimed"
-        EPISODES = "episodes"
-        UPDATES = "updates"
-        SAMPLES = "samples"
-        CHECKPOINT = "checkpoint"
-        ALARM = "alarm"
-        REQUEUED = "requeued"
-        PAUSED = "paused"
-        RESUMED = "resumed"
-        CHANGED = "changed"
-        RETRIED = "retried"
-        ENDED = "ended"
-
-    class Tone(models.TextChoices):
-        PLAIN = ""
-        WARN = "warn"
-        LOSS = "loss"
-
-    pk = models.CompositePrimaryKey("job_id", "seq")
-    job = models.ForeignKey(Job, models.CASCADE, related_name="events", db_index=False)
-    seq = models.PositiveIntegerField()
-    kind = models.CharField(max_length=12, choices=Kind.choices)
-    tone = models.CharField(max_length=4, choices=Tone.choices, blank=True)
-    text = models.TextField()
-    slots: models.Field[Any, list[int]] = ArrayField(models.PositiveIntegerField(), default=list)
-    """The slots of the episodes that were recorded; of `retried`, of those that are played again."""
-    data: models.Field[Any, dict[str, Any]] = models.JSONField(default=dict, db_default={})
-    """What programs read besides the text: see `apps.jobs.events` and `apps.trainings.events`. Empty in old rows."""
-    at = models.DateTimeField(db_default=Now())
-
-    objects = JobEventQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["seq"]
-
-    def __str__(self) -> str:
-        return self.text
-
-
-class Point(models.Model):
-    """The metrics of one update of a training: a point on each of its curves."""
-
-    pk = models.CompositePrimaryKey("job_id", "update")
-    job = models.ForeignKey(Job, models.CASCADE, related_name="points", db_index=False)
-    update = models.PositiveIntegerField()
-    data: models.Field[Any, dict[str, float]] = models.JSONField()
-    """The metrics by name, as `gem.training` writes them. docs/training.md explains each."""
-
-    class Meta:
-        ordering = ["update"]
-
-    def __str__(self) -> str:
-        return f"update {self.update} of {self.job_id}"
-
-
-class Checkpoint(models.Model):
-    """The policy after an update of a training, as an agent of its own."""
-
-    job = models.ForeignKey(Job, models.CASCADE, related_name="checkpoints")
-    update = models.PositiveIntegerField()
-    agent = models.OneToOneField(Agent, models.PROTECT, related_name="checkpoint")
-    success = models.FloatField(null=True, blank=True)
-    """The share of episodes solved in that update; None if it is not known."""
-    created = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["update"]
-        constraints = [models.UniqueConstraint(fields=["job", "update"], name="one_checkpoint_per_update")]
-
-    def __str__(self) -> str:
-        return f"checkpoint {self.update} of {self.job_id}"
-
-
-class Sample(models.Model):
-    """An episode of a training, kept to be looked at."""
-
-    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="sample")
-    job = models.ForeignKey(Job, models.CASCADE, related_name="samples")
-    update = models.PositiveIntegerField()
-    group = models.PositiveIntegerField()
-    """Episodes of one group have the same seed: they are several tries."""
-    exam = models.BooleanField(default=False)
-    """Whether it was played with a checkpoint on a seed that every checkpoint plays. Nothing is learned from it."""
-
-    class Meta:
-        ordering = ["update", "group", "episode__slot"]
-        indexes = [models.Index(fields=["job", "update"])]
-
-    def __str__(self) -> str:
-        return f"sample of update {self.update} of {self.job_id}"

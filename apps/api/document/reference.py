@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from apps.api.openapi import METHODS
+from apps.api.document.openapi import METHODS
 
 TITLES = {
     "account": "Account",
