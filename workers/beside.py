@@ -37,7 +37,7 @@ class Beside(Generic[T]):
         if call is not None and (failure := call.exception()) is not None:
             logger.warning("What ran beside failed too: %s", failure)
         if self._is_used:
-            self._threads.submit(connection.close).result()  # each thread has a connection of its own
+            self._threads.submit(_close_connection).result()
         self._threads.shutdown()
 
     def start(self, call: Callable[[], T]) -> None:
@@ -54,3 +54,8 @@ class Beside(Generic[T]):
         """
         call, self._call = self._call, None
         return None if call is None else call.result()
+
+
+def _close_connection() -> None:
+    """Close the connection to the database that this thread has; `connection` is another one in each thread."""
+    connection.close()

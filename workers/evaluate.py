@@ -36,7 +36,7 @@ from workers.lease import GivesWay, Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
 """Finished episodes are recorded, and shown on the job's page, about this often."""
-CHUNK_EPISODES = 2000
+CHUNK_EPISODES = 1000
 MANY_EPISODES, MANY_CHUNK_SECONDS = 16, 0.25
 """With so many episodes of an asynchronous agent at a time, those that end within these seconds are recorded together.
 Of fewer, each is recorded as it ends, because the next one may take minutes."""

@@ -49,8 +49,10 @@ class Worker:
 
     def kill(self) -> None:
         """kill -9 of the whole process group."""
-        with suppress(ProcessLookupError):
+        try:
             os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has ended, or has not made its group yet
+            self.process.kill()
         self.process.wait()
         shutil.rmtree(self.schedule, ignore_errors=True)
 
