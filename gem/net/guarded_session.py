@@ -1,4 +1,4 @@
-"""The connections of a `GuardedClient`, made with aiohttp, whose import takes 0.1 s: only requests import this module."""
+"""The connections of a `GuardedClient`, made with aiohttp. Only requests import this, because that takes 0.1 s."""
 
 from __future__ import annotations
 
