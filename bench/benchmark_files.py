@@ -34,7 +34,7 @@ MAX_ROWS = 500
 """The most rows of a dataset that are played."""
 RANDOM_EPISODES = 500
 OWN_LICENCE = "Apache-2.0"
-WORDS_LICENCE = "SCOWL, see gem/data/words/LICENSE.txt"
+WORDS_LICENCE = "SCOWL licence"
 GAMES = (
     "Crosswords", "FifteenPuzzle", "Game2048", "GuessTheNumber", "Hangman", "Mastermind", "Minesweeper", "Sokoban",
     "Sudoku", "TowerofHanoi", "WikiGame", "WordSearch", "Wordle",
@@ -89,6 +89,12 @@ PLANS: Mapping[str, Plan] = {
         "Five test sets of mathematics, from competitions of schools to university problems. Every row is played once.",
         ("eval:AIME24", "eval:AMC", "eval:MATH500", "eval:Minerva", "eval:OlympiadBench"),
     ),
+    "math-drawn": Plan(
+        "Mathematics, drawn",
+        "Word problems of three levels whose names and numbers are drawn from the seed, so that nobody has a list of "
+        "them.",
+        tuple(f"math:Drawn-v0-{level}" for level in ("easy", "medium", "hard")),
+    ),
     "code": Plan(
         "Programming",
         "Problems of programming contests, whose programs run against tests. Every row is played once.",
@@ -133,7 +139,7 @@ PLANS: Mapping[str, Plan] = {
         "GEM's suite",
         "The kinds of environments on which GEM evaluates: games, reasoning, mathematics, programming, questions, "
         "tools and the terminal.",
-        members=("games-easy", "games-hard", "reasoning", "math", "code", "qa", "tools", "terminal"),
+        members=("games-easy", "games-hard", "reasoning", "math", "math-drawn", "code", "qa", "tools", "terminal"),
     ),
 }  # fmt: skip
 
@@ -188,7 +194,7 @@ def _entry(spec: gem.registry.EnvSpec, plan: Plan, licence: str) -> dict[str, An
     env.reset(seed=0)
     dataset = getattr(env.unwrapped, "dataset", None)
     dataset = dataset if isinstance(dataset, Dataset) else None
-    rows = 0 if dataset is None else min(len(dataset), MAX_ROWS)
+    rows = min(benchmark_file.listed_rows(dataset), MAX_ROWS)
     random, anchor = _references(spec, "" if dataset is None else dataset.source)
     entry: dict[str, Any] = {
         "env_id": spec.id,
@@ -224,7 +230,9 @@ def _references(spec: gem.registry.EnvSpec, source: str) -> tuple[dict[str, Any]
 
 def _data(spec: gem.registry.EnvSpec, data_hash: str, dataset: Dataset | None, licence: str) -> dict[str, Any]:
     """The data of an environment, if it has any."""
-    if dataset is not None and dataset.kind == "sample":
+    if dataset is not None and spec.id not in NAMED_DATASETS and dataset.kind == "sample":
+        data = {"name": dataset.source, "hash": data_hash, "licence": OWN_LICENCE}
+    elif dataset is not None and dataset.kind == "sample":
         real = NAMED_DATASETS[spec.id].repository
         data = {"name": dataset.source, "hash": data_hash, "licence": OWN_LICENCE, "stands_in_for": real}
     elif dataset is not None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import hmac
+import math
 import os
 from collections.abc import Iterable, Sequence
 from statistics import NormalDist
@@ -25,6 +25,7 @@ from bench.starts import count, digest, read, write
 from gem import benchmarks
 from gem.agents import Decision, ExpertAgent, RandomAgent, Request, has_expert
 from gem.benchmarks import Benchmark, BenchmarkEntry
+from gem.benchmarks.seeds import COMMON, derive_seed
 from gem.check.benchmark_file import OPEN_SCORE
 from gem.envs.problems.problem import CORRECT_ANSWER
 from gem.evaluation.intervals import SeedSums, estimate_return
@@ -106,9 +107,8 @@ def public_table(entry: BenchmarkEntry) -> dict[bytes, str]:
 
 
 def seeds_of(key: bytes, benchmark: Benchmark, env_id: str, n: int) -> list[int]:
-    """The seeds that a key gives for an environment of a benchmark: the top 53 bits of HMAC-SHA256, big-endian."""
-    texts = (f"{benchmark.name}/{benchmark.version}/{env_id}/common/{number}" for number in range(n))
-    return [int.from_bytes(hmac.digest(key, text.encode(), "sha256")[:8], "big") >> 11 for text in texts]
+    """The first seeds that a season with this key has for an environment of a benchmark."""
+    return [derive_seed(key, benchmark.name, benchmark.version, env_id, COMMON, number) for number in range(n)]
 
 
 def returns_on(agent: LookupAgent, env_id: str, seeds: Iterable[int]) -> list[float]:
@@ -198,7 +198,7 @@ def agrees(first: Sequence[float], second: Sequence[float], comparisons: int) ->
         for values, mean in zip((first, second), means, strict=True)
     ]
     quantile = NormalDist().inv_cdf(1 - 0.025 / comparisons)
-    return abs(means[0] - means[1]) <= quantile * sum(variances) ** 0.5 + 1e-9
+    return abs(means[0] - means[1]) <= quantile * math.sqrt(sum(variances)) + 1e-9
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from tempfile import TemporaryDirectory
 from bench.stack import machine, print_table
 from gem import benchmarks, registry
 from gem.agents import Decision, Request, make_agent
+from gem.core import Info
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, StoredEpisode, TurnRecord, episode_files
 from gem.rollout import EpisodeRequest, rollout
@@ -48,6 +49,8 @@ BATCH = 500
 
 class Searcher:
     """Asks the search tool twice and then answers anything, so that its episodes have a tape."""
+
+    name = "searcher"
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
         actions = ["<search>river</search>", "<search>mountain</search>", "\\boxed{5}"]
@@ -137,7 +140,7 @@ def change_info(target: Target) -> EpisodeRecord:
     draw, record = target.draw, target.record
     place = draw.randrange(record.turn_count)
     turn = record.turns[place]
-    added = draw.choice([{"suffix": "A board."}, {"seats": [{"reward": 50.0}]}, {"bonus": 1}])
+    added: Info = draw.choice([{"suffix": "A board."}, {"seats": [{"reward": 50.0}]}, {"bonus": 1}])
     return _with_turn(record, place, replace(turn, info={**turn.info, **added}))
 
 
@@ -255,7 +258,7 @@ class Totals:
     kinds: dict[str, Found] = field(default_factory=lambda: {name: Found() for name in CHANGES})
     honest: int = 0
     turns: Counter[str] = field(default_factory=Counter)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
     read_seconds: float = 0.0
     """CPU seconds to read the files and compute the digests."""
     alarms: list[str] = field(default_factory=list)
@@ -273,7 +276,7 @@ def measure_part(totals: Totals, env_id: str, first_seed: int, honest: int, chan
     for finding in reexecute(read, plan=plan):
         if not finding.is_same or finding.notes:
             totals.alarms.append(f"{env_id}, {finding.index}: {finding.sentence} {' '.join(finding.notes)}")
-    totals.seconds[env_id] += time.process_time() - start
+    totals.seconds[env_id] = totals.seconds.get(env_id, 0.0) + time.process_time() - start
     totals.turns[env_id] += sum(record.turn_count for record in records)
     totals.honest += len(records)
     row = Row(records, play(env_id, min(honest, 50), first_seed + 10**9))
@@ -326,13 +329,15 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="100,000 honest episodes and 10,000 changed ones")
     parser.add_argument("--episodes", type=int, help="so many honest episodes, to try it out")
     parser.add_argument("--changes", type=int, help="so many changed ones")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only environments whose id contains this")
     chosen = parser.parse_args()
     start = time.monotonic()
     honest = chosen.episodes or (FULL_HONEST if chosen.full else FULL_HONEST // SHARE)
     changed = chosen.changes or (FULL_CHANGED if chosen.full else FULL_CHANGED // SHARE)
     totals, draw = Totals(), random.Random(16)
     for part in parts([*benchmarks.load("games").env_ids, WITH_TOOLS], honest, changed):
-        measure_part(totals, *part, draw)
+        if chosen.only in part[0]:
+            measure_part(totals, *part, draw)
     targets = [print_changes(totals), print_honest(totals), print_rates(totals)]
     elapsed, busy = time.monotonic() - start, time.process_time()
     print(
@@ -356,7 +361,7 @@ def print_changes(totals: Totals) -> bool:
     print_table([*rows, ("all", *(f"{n:,}" for n in sums))])
     wrong = sum(found.unchanged_alarms for found in kinds)
     print(f"Changes with which the environment gives the same, called a difference: {wrong:,}; target: 0")
-    return sums[0] == sums[1] and sums[2] == sums[3] and wrong == 0 and all(found.changed for found in kinds)
+    return sums[0] == sums[1] and sums[2] == sums[3] and wrong == 0
 
 
 def print_honest(totals: Totals) -> bool:
@@ -378,8 +383,9 @@ def print_rates(totals: Totals) -> bool:
         rows.append((env_id, f"{turns:,}", f"{turns / seconds:,.0f}"))
     rate = 0.0
     for name, env_ids in [*groups.items(), ("all other games", rest)]:
-        turns, seconds = (sum(counter[env_id] for env_id in env_ids) for counter in (totals.turns, totals.seconds))
-        rate = turns / seconds
+        turns = sum(totals.turns[env_id] for env_id in env_ids)
+        seconds = sum(totals.seconds[env_id] for env_id in env_ids)
+        rate = turns / seconds if seconds else math.nan
         rows.append((name, f"{turns:,}", f"{rate:,.0f}"))
     print_table(rows)
     turns = sum(totals.turns.values())

@@ -19,8 +19,9 @@ from django.conf import settings
 from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
-from apps.jobs import leases
+from apps.jobs import admission, leases
 from apps.jobs.controls.orders import Order
+from apps.jobs.decisions.looks import look
 from apps.jobs.leases import Claim, WorkerSeconds
 from apps.jobs.leases.error_share import stop_over_errors
 from apps.jobs.leases.tries import discard
@@ -41,7 +42,7 @@ MANY_EPISODES, MANY_CHUNK_SECONDS = 16, 0.25
 """With so many episodes of an asynchronous agent at a time, those that end within these seconds are recorded together.
 Of fewer, each is recorded as it ends, because the next one may take minutes."""
 
-SLICE_SECONDS = 5.0
+SLICE_SECONDS = admission.SLICE_SECONDS
 """A shard that takes longer gives way to somebody else who waits and has less. Its running episodes are finished."""
 MAX_RUN_SECONDS = 15.0
 """After this time a worker returns to the broker, so that on a busy site the reaper's messages are handled too."""
@@ -91,7 +92,7 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
 def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool | None:
     """Play and record the episodes of a shard while there is budget; what has ended is recorded beside what is played.
 
-    Returns whether the job has ended with them; None if too many errors have ended it.
+    Returns whether the job has ended with them; None if too many errors or a decided comparison have ended it.
     """
     agent = watched(player(claim.agent, claim.set_up, ledger=ledger), lease)
     opponent = watched(player(claim.opponent, ledger=ledger, side="opponent"), lease) if claim.opponent else None
@@ -134,6 +135,8 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
                 beside.start(record)
             meter.tick()
             if recorded.has_failed:
+                return None
+            if look(claim.job_id):
                 return None
             started = monotonic()
             if is_async:

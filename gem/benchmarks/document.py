@@ -41,7 +41,7 @@ def _whole(least: int, most: int) -> Callable[[Any], bool]:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_text(value: Any) -> bool:
@@ -52,7 +52,8 @@ def _is_seed_range(value: Any) -> bool:
     in_range = _whole(0, MAX_SEED)
     if not (isinstance(value, list) and len(value) == 2 and all(map(in_range, value))):
         return False
-    return 0 <= value[1] - value[0] < MAX_EPISODES
+    first, last = map(int, value)
+    return 0 <= last - first < MAX_EPISODES
 
 
 def _is_tool_sets(value: Any) -> bool:
@@ -186,8 +187,8 @@ def _of_entry(number: int, entry: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_reference(label: str, reference: Mapping[str, Any], fields: Mapping[str, _Field]) -> Iterator[str]:
     yield from _of_fields(label, reference, fields)
-    ends = [reference.get(name) for name in ("low", "mean", "high")]
-    if fields is not BEST and all(map(_is_number, ends)) and ends != sorted(ends):
+    ends: list[float] = [reference[name] for name in ("low", "mean", "high") if _is_number(reference.get(name))]
+    if fields is not BEST and len(ends) == 3 and ends != sorted(ends):
         yield f"{label}the mean {ends[1]:g} is not between low, {ends[0]:g}, and high, {ends[2]:g}."
 
 

@@ -10,13 +10,14 @@ for sentence in problems(document.parse(text)):
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from gem import benchmarks, registry
 from gem.agents import has_expert
 from gem.benchmarks import BEST_POSSIBLE, MIN_DISTANCE, Benchmark, BenchmarkEntry, Reference, document
 from gem.core import Env
+from gem.datasets import Dataset
 from gem.datasets.names import NAMED_DATASETS
 from gem.errors import GemError, UsageError
 from gem.evaluation import wrapping
@@ -43,6 +44,10 @@ def problems(data: Any) -> list[str]:
     benchmark = document.read(data)
     found = [sentence for entry in benchmark.entries for sentence in _of_entry(entry)]
     return found + list(_of_help(benchmark))
+
+
+MAX_LISTED = 10**9
+"""Data with more rows than this are no list, but a generator that has a problem for every seed."""
 
 
 def notes(data: Any) -> list[str]:
@@ -208,8 +213,12 @@ def _of_environment(entry: BenchmarkEntry, env: Env) -> Iterator[str]:
 
 def _rows(env: Env) -> int:
     """The number of rows of the dataset from which a seed selects one; 0 if there is none."""
-    dataset = getattr(env.unwrapped, "dataset", None)
-    return len(dataset) if isinstance(dataset, Sequence) and not isinstance(dataset, str) else 0
+    return listed_rows(getattr(env.unwrapped, "dataset", None))
+
+
+def listed_rows(dataset: object) -> int:
+    """The number of rows of a dataset that somebody could list; 0 of anything else, such as a generator without end."""
+    return len(dataset) if isinstance(dataset, Dataset) and len(dataset) <= MAX_LISTED else 0
 
 
 def _of_rows(entry: BenchmarkEntry, rows: int) -> Iterator[str]:

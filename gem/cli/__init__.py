@@ -29,7 +29,7 @@ from gem.cli import (
     sandbox,
     verify,
 )
-from gem.cli.server import jobs, leaderboard, login, logout, logs, pull, submit, whoami
+from gem.cli.server import jobs, leaderboard, login, logout, logs, pull, submit, webhooks, whoami
 from gem.client.errors import NotAuthenticated, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
@@ -62,6 +62,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "logs": (logs, "Print the log of a job, and follow it."),
     "pull": (pull, "Fetch the episodes of a job, an episode, or a checkpoint."),
     "leaderboard": (leaderboard, "Print the ranking of agents on a benchmark."),
+    "webhooks": (webhooks, "Let a server send its events to an address of yours, and read what was sent."),
 }
 """The name of each command, its module and its description."""
 

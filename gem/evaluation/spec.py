@@ -105,6 +105,10 @@ class EvaluationSpec(BaseModel):
     """How often an episode that ends in an error is played again, before it counts as one."""
     count_as_failed: tuple[ErrorKind, ...] = ()
     """The errors that count as not solved. Others are left out of all results, and reported."""
+    stop_against: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9]{1,20}$")] = None
+    """Stop as soon as it is decided which of two agents solves more: this one, or that of the job with this id, which
+    plays the same seeds with the same settings. `group` is the other job of a submission with two agents, and then both
+    stop."""
 
     @model_validator(mode="before")
     @classmethod
@@ -356,6 +360,7 @@ def _help_of_benchmark(benchmark: benchmarks.Benchmark, data: dict[str, Any]) ->
 _NOT_RANKED = {
     "retries": "second chances for episodes that end in an error",
     "count_as_failed": "rules of your own about errors",
+    "stop_against": "stopping early",
 }
 """Fields that a benchmark excludes, because results with them could not be compared, and what they would add."""
 

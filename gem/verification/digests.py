@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby, pairwise
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 from gem.errors import InvalidData
@@ -112,7 +112,8 @@ def covered_identity(identity: Identity) -> dict[str, Any]:
 # ------------------------------------------------------------------ rows
 
 
-class Leaf(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Leaf:
     """An episode of a row. Leaves are sorted by their fields."""
 
     env_id: str
@@ -120,6 +121,11 @@ class Leaf(NamedTuple):
     """The place of the episode in the row."""
     digest: str
     """The digest of the episode."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What no two episodes of a row share: environment and index."""
+        return self.env_id, self.index
 
     @property
     def hash(self) -> bytes:
@@ -189,7 +195,7 @@ def row_digests(leaves: Iterable[Leaf]) -> RowDigests:
     """
     ordered = _in_order(leaves)
     environments = {
-        env_id: merkle.root(leaf.hash for leaf in part).hex() for env_id, part in groupby(ordered, itemgetter(0))
+        env_id: merkle.root(leaf.hash for leaf in part).hex() for env_id, part in groupby(ordered, attrgetter("env_id"))
     }
     return RowDigests(merkle.root(leaf.hash for leaf in ordered).hex(), environments, len(ordered))
 
@@ -201,7 +207,7 @@ def inclusions(leaves: Iterable[Leaf], wanted: Iterable[tuple[str, int]]) -> dic
         InvalidData: if the row does not have one of them, or has two with the same index.
     """
     ordered = _in_order(leaves)
-    places = {leaf[:2]: place for place, leaf in enumerate(ordered)}
+    places = {leaf.key: place for place, leaf in enumerate(ordered)}
     hashes = [leaf.hash for leaf in ordered]
     found = {}
     for key in wanted:
@@ -215,6 +221,6 @@ def inclusions(leaves: Iterable[Leaf], wanted: Iterable[tuple[str, int]]) -> dic
 def _in_order(leaves: Iterable[Leaf]) -> Sequence[Leaf]:
     ordered = sorted(leaves)
     for leaf, following in pairwise(ordered):
-        if leaf[:2] == following[:2]:
+        if leaf.key == following.key:
             raise InvalidData(f"The row has two episodes with the index {leaf.index} of {leaf.env_id}.")
     return ordered

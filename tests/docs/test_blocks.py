@@ -68,6 +68,7 @@ NOT_HERE = {
 """How commands begin that are not run here, and why."""
 ONLY_READ = {
     "gemweb data fetch": "downloads",
+    "gemweb verify": "needs a certificate; tests/engine/verification/test_checking.py",
     "gemweb bench algorithms": "trains for minutes",
     "gemweb eval --agent random --benchmark games": "plays for a minute",
     "gemweb eval --agent endpoint --url https://api.example.org": "asks somebody else's server",

@@ -5,7 +5,16 @@ One module for each kind of row. What one reads in results is in `readings`; ans
 
 from apps.api.answers.agents import agent, upload
 from apps.api.answers.episodes import duel, episode, episode_summaries, seen_from, summarized, turn, turns_after
-from apps.api.answers.jobs import books_of_job, data_of, job_data, job_summary, missing_of, remaining_of, score_of
+from apps.api.answers.jobs import (
+    books_of_job,
+    data_of,
+    job_data,
+    job_summaries,
+    missing_of,
+    power_of,
+    remaining_of,
+    score_of,
+)
 from apps.api.answers.values import known, link
 
 __all__ = [
@@ -16,10 +25,11 @@ __all__ = [
     "episode",
     "episode_summaries",
     "job_data",
-    "job_summary",
+    "job_summaries",
     "known",
     "link",
     "missing_of",
+    "power_of",
     "remaining_of",
     "score_of",
     "seen_from",

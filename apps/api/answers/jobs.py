@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import HttpRequest
 
 from apps.api.answers.values import link
 from apps.jobs.books.reading import Account, books_of, cost_of, spec_of
-from apps.jobs.estimates import Remaining
+from apps.jobs.decisions.reading import decision_of, known_other, sentence_of
+from apps.jobs.estimates import Power, Remaining, Start, start_of, starts_of
 from apps.jobs.filing import word_of
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
@@ -20,12 +22,14 @@ from gem.client import schemas
 from gem.evaluation.data import DataUse
 
 
-def job_summary(request: HttpRequest, row: Job) -> schemas.JobSummary:
-    """A job in a list, fetched `for_page`."""
-    return schemas.JobSummary(**_job_summary(request, row))
+def job_summaries(request: HttpRequest, rows: Iterable[Job]) -> list[schemas.JobSummary]:
+    """The answers about the jobs of a list."""
+    listed = list(rows)
+    starts = starts_of(listed)
+    return [schemas.JobSummary(**_job_summary(request, row, starts.get(row.pk))) for row in listed]
 
 
-def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
+def _job_summary(request: HttpRequest, row: Job, start: Start | None) -> dict[str, Any]:
     return {
         "id": row.pk,
         "kind": row.kind,
@@ -47,19 +51,20 @@ def _job_summary(request: HttpRequest, row: Job) -> dict[str, Any]:
         "ended": row.ended,
         "url": link(request, row.get_absolute_url()),
         "alarm_names": alarm_names(row),
+        "start": start_data(start) if start is not None else None,
     }
 
 
 def job_data(
-    request: HttpRequest, row: Job, *, left: float | None, ahead: int | None, remaining: Remaining | None = None
+    request: HttpRequest, row: Job, *, left: float | None, remaining: Remaining | None = None
 ) -> dict[str, Any]:
     """The fields of a job of either kind."""
     parent = Job.objects.visible_to(request.user).filter(pk=row.parent_id or "").first()
     is_evaluation = row.kind == Job.Kind.EVALUATION
     score = score_of(Tally.of(row.shards.all()), clusters.scores_of(row).total) if is_evaluation else None
-    may_see_costs = may_see_set_up(row, request.user)
+    may_see_costs, start = may_see_set_up(row, request.user), start_of(row)
     return {
-        **_job_summary(request, row),
+        **_job_summary(request, row, start),
         "notes": row.notes,
         "spec": spec_of(row, priced=may_see_costs),
         "set_up": row.set_up if may_see_costs else None,
@@ -70,14 +75,39 @@ def job_data(
         "seconds_elapsed": elapsed(row),
         "seconds_left": left,
         "remaining": remaining_of(remaining, priced=may_see_costs) if remaining is not None else None,
-        "jobs_ahead": ahead,
+        "jobs_ahead": start.ahead if start is not None else None,
         "may_change": row.may_be_changed_by(request.user),
         "ranked": row.is_ranked,
         "num_envs": row.episodes_at_a_time if row.kind == Job.Kind.EVALUATION else None,
         "max_workers": row.max_workers,
         "score": score,
         "books": books_of_job(row, books_of(row.pk), priced=may_see_costs) if score is not None else None,
+        "decision": _decision(request, row) if is_evaluation else None,
     }
+
+
+def start_data(found: Start) -> schemas.JobStart:
+    """When a queued job starts."""
+    return schemas.JobStart(
+        ahead=found.ahead, seconds=found.seconds, unknown=found.unknown, waits_for_midnight=found.over_cpu
+    )
+
+
+def _decision(request: HttpRequest, row: Job) -> schemas.Decision | None:
+    """The comparison that an evaluation stops by."""
+    found = decision_of(row)
+    if found is None:
+        return None
+    return schemas.Decision(
+        against=known_other(found, request.user),
+        is_decided=found.is_decided,
+        seeds=found.seeds,
+        planned=found.planned,
+        evidence=found.evidence,
+        low=found.low,
+        high=found.high,
+        sentence=sentence_of(found),
+    )
 
 
 def books_of_job(row: Job, account: Account, *, priced: bool) -> schemas.Books:
@@ -101,6 +131,23 @@ def remaining_of(found: Remaining, *, priced: bool) -> schemas.Remaining:
         cost=schemas.Expected(**found.cost._asdict()) if priced and found.cost is not None else None,
         evidence=found.evidence,
         unknown=found.forecast.unknown,
+    )
+
+
+def power_of(found: Power, wanted: float | None) -> schemas.Power:
+    """What a submission can show about two agents, and the seeds that a difference needs."""
+    needed = None if wanted is None else found.seeds_needed(wanted)
+    return schemas.Power(
+        first=found.first.slug,
+        second=found.second.slug if found.second is not None else None,
+        seeds=found.seeds,
+        smallest_difference=found.smallest,
+        seeds_needed=needed,
+        seeds_needed_each=None if needed is None else needed // found.environments,
+        deviation=found.deviation,
+        basis=found.basis.value,
+        evidence=found.evidence,
+        jobs=[job.pk for job in found.jobs],
     )
 
 
@@ -130,7 +177,7 @@ def score_of(tally: Tally, scores: Scores, env_id: str = "") -> schemas.Score:
     is_looked_at = bool(tally.actions) or not tally.done
     return schemas.Score(
         env_id=env_id,
-        episodes=tally.total,
+        episodes=tally.needed,
         done=tally.done,
         counted=tally.n,
         won=tally.won,

@@ -62,7 +62,7 @@ def _group(group: Group) -> schemas.GroupResult:
     return schemas.GroupResult(
         name=group.name,
         env_ids=list(group.env_ids),
-        episodes=group.tally.total,
+        episodes=group.tally.needed,
         counted=group.tally.n,
         success=_estimate(group.scores.success),
         mean_return=_estimate(group.scores.mean_return),

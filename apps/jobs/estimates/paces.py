@@ -41,6 +41,8 @@ class Pace:
     tokens_in: float = 0.0
     tokens_out: float = 0.0
     """Prompt and completion tokens, per episode."""
+    solved: float = 0.0
+    """The share of them that were solved."""
     spreads: Mapping[str, float] | None = None
     """The standard deviation between episodes, by quantity (`QUANTITIES`)."""
 
@@ -132,6 +134,7 @@ def _sums(shards: Any, *keys: str) -> dict[tuple[Any, ...], list[dict[str, Any]]
             shards=Count("pk"),
             total=Sum("return_sum"),
             squares=Sum("return_squares"),
+            won=Sum("won"),
             **sums,
             **squares,
         )
@@ -167,5 +170,6 @@ def _pace(rows: Sequence[Mapping[str, Any]], num_envs: int | None) -> Pace:
         max(0.0, squares / episodes - (total / episodes) ** 2),
         means["tokens_in"],
         means["tokens_out"],
+        sum(row["won"] for row in rows) / episodes,
         spreads,
     )

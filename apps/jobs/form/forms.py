@@ -61,6 +61,14 @@ class TagsField(forms.CharField):
         return list(dict.fromkeys(filter(None, tags)))
 
 
+class AgainstField(forms.CharField):
+    """The id of a job, which may also be the address of its page, or `group`."""
+
+    def to_python(self, value: Any) -> str:
+        """The id alone."""
+        return (super().to_python(value) or "").partition("?")[0].rstrip("/").rpartition("/")[2]
+
+
 def _number(label: str, what: str, example: int, initial: int | None = None, *, required: bool = True) -> forms.Field:
     invalid = NUMBER.format(what=what, example=example)
     return number_field(label, required=required, initial=initial, invalid=invalid)
@@ -91,6 +99,13 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     )
     max_episode_tokens = _number("Tokens per episode", "The token limit of an episode", 20_000, required=False)
     opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
+    stop_against = AgainstField(
+        label="Stop when decided against",
+        max_length=200,
+        required=False,
+        help_text="The id of a job that plays the same seeds with the same settings. With two agents also the word "
+        "group: they are compared with each other, and both jobs stop.",
+    )
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     wrapper = ValuesField(required=False, label="Wrappers")
     backend = forms.CharField(
@@ -156,6 +171,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
             "tool_format",
             "backend",
             "retries",
+            "stop_against",
             "name",
             "notes",
             "tags",

@@ -18,6 +18,7 @@ from apps.accounts.models import User, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.htmx import wants_part
 from apps.jobs import estimates, operations
+from apps.jobs.decisions import checks
 from apps.jobs.errors import JobRefusal
 from apps.jobs.filing import PRIORITIES, Filing
 from apps.jobs.form import entries, matrix, picker
@@ -28,6 +29,9 @@ from gem import benchmarks
 from gem.errors import UsageError
 from gem.evaluation.submission import Submission
 from gem.validation.messages import field_errors
+
+MAX_COMPARABLE = 30
+"""The newest jobs of which those are offered that a job can be compared with."""
 
 
 @never_cache
@@ -209,7 +213,9 @@ def _defaults() -> dict[str, Any]:
 def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
     """The estimate of each job of a submission."""
     owner = account_of(request.user)
-    nothing: dict[str, Any] = {"checked": form, "estimates": [], "document": ""}
+    points = (request.GET if request.method == "GET" else request.POST).get("points", "")[:20]
+    wanted = estimates.wanted_points(points)
+    nothing: dict[str, Any] = {"checked": form, "estimates": [], "document": "", "points": points, "wanted": wanted}
     if not form.is_valid() or form.spec is None:
         return nothing
     specs = form.spec.specs
@@ -220,18 +226,28 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         _add_refusal(form, refusal)
         return {**nothing, "document": document}
     known = Job.objects.listed_for(request.user)
+    newest = known.evaluations().filter(archived=None).select_related("agent").order_by("-created")[:MAX_COMPARABLE]
     priority = PRIORITIES[form.spec.priority]
     found = [
         (agent, estimates.estimate(agent, spec, known, request.user.pk, priority=priority))
         for agent, spec in zip(agents, specs, strict=True)
     ]
+    powers = estimates.powers(agents, specs, known)
     return {
-        "checked": form,
+        **nothing,
         "estimates": found,
+        "powers": [_with_seeds(power, wanted) for power in powers],
         "document": form.document,
+        "comparable": [job for job in newest if checks.plays_the_same(specs[0], job)],
         "episodes": sum(spec.episodes_total for spec in specs),
         "expected_data": datasets.expected(dict.fromkeys(env_id for spec in specs for env_id in spec.env_ids)),
     }
+
+
+def _with_seeds(power: estimates.Power, wanted: float | None) -> tuple[estimates.Power, int | None, int | None]:
+    """What a submission can show, with the seeds that a difference needs: of all environments, and of each."""
+    needed = power.seeds_needed(wanted) if wanted else None
+    return power, needed, None if needed is None else needed // power.environments
 
 
 def _add_refusal(form: EvaluationForm, refusal: JobRefusal) -> None:

@@ -4,6 +4,7 @@ Begin with `jobs.Job`. Submitting, claiming and recording are in `apps/jobs/oper
 """
 
 from apps.jobs.books.rows import EpisodeBooks, JobBooks, Reservation
+from apps.jobs.decisions.rows import Decision
 from apps.jobs.models.events import JobEvent, JobEventQuerySet
 from apps.jobs.models.jobs import Job, JobQuerySet, owner_of_job
 from apps.jobs.models.shards import Shard
@@ -11,6 +12,7 @@ from apps.jobs.models.trainings import Checkpoint, Point, Sample
 
 __all__ = [
     "Checkpoint",
+    "Decision",
     "EpisodeBooks",
     "Job",
     "JobBooks",

@@ -84,7 +84,8 @@ class Job(Moderated):
         RUNNING = "running"
         PAUSED = "paused"
         DONE = "done"
-        STOPPED = "stopped", "stopped by its budget"
+        STOPPED = "stopped"  # an evaluation by its budget, a training by its alarm
+        DECIDED = "decided", "stopped: decided"
         CANCELLED = "cancelled"
         FAILED = "failed"
 
@@ -201,7 +202,7 @@ class Job(Moderated):
     @property
     def over(self) -> bool:
         """Whether it has ended."""
-        return self.state in {self.State.DONE, self.State.STOPPED, self.State.CANCELLED, self.State.FAILED}
+        return self.state not in {self.State.QUEUED, self.State.RUNNING, self.State.PAUSED}
 
     @property
     def is_ranked(self) -> bool:
@@ -219,7 +220,11 @@ class Job(Moderated):
     @property
     def state_in_words(self) -> str:
         """The state as pages name it."""
-        return self.State.STOPPED.label if self.state == self.State.STOPPED else self.state
+        if self.state == self.State.DECIDED:
+            return self.State.DECIDED.label
+        if self.state != self.State.STOPPED:
+            return self.state
+        return "stopped by its alarm" if self.kind == self.Kind.TRAINING else "stopped by its budget"
 
     @property
     def visibility(self) -> Visibility:

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
 from apps.catalog.entries import entry_of
-from apps.jobs import admission
+from apps.jobs.estimates import start_of
 from apps.jobs.models import Checkpoint, Job, Point
 from apps.jobs.pages import LOG_LINES, TimeSplit, elapsed
 from apps.trainings.alarms import alarms_of, marks
@@ -57,7 +57,7 @@ def training(job: Job, viewer: Viewer | None = None) -> dict[str, Any]:
         "last": last.data if last else None,
         "update": last.update if last else job.parent_update,
         "elapsed": elapsed(job),
-        "ahead": admission.jobs_ahead(job) if job.state == Job.State.QUEUED else None,
+        "start": start_of(job),
         "left": seconds_left(job, last),
         "failed_batch": _failed_batch(job, last),
         "random": baseline(job.spec["env_id"], "random"),
@@ -134,6 +134,11 @@ def seconds_left(job: Job, last: Point | None) -> float | None:
     updates = last.update - job.parent_update
     seconds_per_update = max(0.0, last.data["seconds"] - before_fork(job)["seconds"]) / max(updates, 1)
     return float(seconds_per_update * (job.spec["updates"] - last.update))
+
+
+def seconds_left_of(job: Job) -> float | None:
+    """The same, with the last update read."""
+    return seconds_left(job, job.points.order_by("update").last())
 
 
 def splits(last: Point | None) -> list[TimeSplit]:

@@ -92,7 +92,7 @@ class TrainingEnded(TrainingEvent, Reasoned):
 
     event: Literal["training.ended"] = "training.ended"
     state: JobState | None = None
-    """`done`, `cancelled` or `failed`; null in events of older versions of this site."""
+    """`done`, `stopped` by its alarm, `cancelled` or `failed`; null in events of older versions of this site."""
     update: int | None = None
     """The last update."""
     success: float | None = None

@@ -95,6 +95,19 @@ class Retry(Body):
     """Only what failed in this environment; empty for all."""
 
 
+class JobStart(Answer):
+    """When a queued job starts, as far as anybody can tell."""
+
+    ahead: int
+    """The queued jobs that start before it at most."""
+    seconds: float | None
+    """From now; null if no worker is running, or if it waits for midnight."""
+    unknown: int
+    """Jobs before it of which nothing is known. If there are some, `seconds` is the least that it can be."""
+    waits_for_midnight: bool
+    """Whether its owner has used up their CPU seconds of today, UTC."""
+
+
 class JobSummary(Answer):
     """A job in a list."""
 
@@ -112,7 +125,7 @@ class JobSummary(Answer):
     """Which of its owner's jobs is served first."""
     state: JobState
     reason: str
-    """Why it failed, or why its budget or a restore stopped it."""
+    """Why it failed, or why its budget, its alarm or a restore stopped it."""
     visibility: Visibility
     seq: int
     episodes_total: int
@@ -123,6 +136,8 @@ class JobSummary(Answer):
     url: str
     alarm_names: list[str] = []
     """Of a training: the names of the alarms that hold."""
+    start: JobStart | None = None
+    """When it starts; null unless it is queued."""
 
 
 class JobPage(Answer):
@@ -130,6 +145,58 @@ class JobPage(Answer):
 
     items: list[JobSummary]
     next: str | None = None
+
+
+class Power(Answer):
+    """What the jobs of a submission can show about two agents, in shares of solved seeds."""
+
+    first: str
+    """The short name of an agent."""
+    second: str | None
+    """The short name of the other; null for any other agent that is about as good."""
+    seeds: int
+    """The planned seeds of all environments."""
+    smallest_difference: float | None
+    """What they show in 80 % of comparisons; null below ten seeds."""
+    seeds_needed: int | None
+    """The seeds of all environments that show the difference that was asked for, in 80 % of comparisons."""
+    seeds_needed_each: int | None
+    """Those of each environment."""
+    deviation: float
+    """The standard deviation of the seeds' differences."""
+    basis: Literal["paired", "unpaired", "nothing"]
+    """What is known of it: the same seeds in two earlier `jobs`, single results, or nothing, which gives the most that
+    it can be."""
+    evidence: int
+    """The earlier seeds of two jobs, or the earlier episodes, that it rests on."""
+    jobs: list[Id]
+
+
+class Powers(Answer):
+    """What the jobs of a submission can show."""
+
+    pairs: list[Power]
+    """Every pair of the first four agents, or the only agent and another one."""
+
+
+class Decision(Answer):
+    """The comparison with another job that stops an evaluation as soon as it is decided (`stop_against`)."""
+
+    against: Id | None
+    """The other job, if you may know of it."""
+    is_decided: bool
+    seeds: int
+    """The seeds behind it: those of a complete beginning of the plan that count in both jobs."""
+    planned: int
+    """The seeds that were planned."""
+    evidence: float
+    """The capital of bets against equal agents: it begins at 1 and decides at 40."""
+    low: float
+    """The lower end of the 95 % interval of this agent's share of solved seeds minus the other's. It holds at every
+    look, as intervals of a fixed number of seeds do not."""
+    high: float
+    sentence: str
+    """What it says, in words."""
 
 
 class Job(JobSummary):
@@ -163,6 +230,8 @@ class Job(JobSummary):
     """Of an evaluation: the results so far."""
     books: Books | None = None
     """Of an evaluation: what its requests used so far."""
+    decision: Decision | None = None
+    """Of an evaluation that stops by a comparison: how far that is."""
 
 
 class Submitted(Job):
@@ -188,6 +257,10 @@ class JobEpisode(Answer):
     reached: float
     """The return of the evaluated agent."""
     turn_count: int
+    tokens: int = 0
+    """The tokens of the evaluated agent, in and out."""
+    unanswered: bool = False
+    """Of an episode that ended in an error: whether the agent gave no answer, and the environment did not fail."""
 
 
 class JobEpisodePage(Answer):

@@ -64,7 +64,7 @@ class Row(Answer):
 
     id: int
     rank: str
-    """`3`, or `2–4` where intervals overlap."""
+    """`3`, or `2–4` where intervals overlap or one of them is not known."""
     best_rank: int
     worst_rank: int
     agent: str
@@ -76,8 +76,10 @@ class Row(Answer):
     """The tools of the job and their budget, in words; empty without tools."""
     score: float
     """Normalized: 0 is the random agent, 1 the best possible."""
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    """The ends of the 95 % interval, in which a seed counts once; null where there is none."""
+    why_no_interval: str = ""
     mean_return: float
     success_rate: float
     episodes: int
@@ -92,6 +94,12 @@ class Row(Answer):
     stand_ins: list[Data]
     """The data behind the row that stand in for the real data."""
     tokens_per_episode: float | None
+    actions: int | None = None
+    """The agent's actions that were looked at; null in jobs from before unreadable and forbidden ones were counted."""
+    unreadable: int | None = None
+    """Those that the environment could not understand."""
+    forbidden: int | None = None
+    """Those that its rules do not allow."""
     job: Id
     created: datetime
 

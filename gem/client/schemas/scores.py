@@ -49,7 +49,7 @@ class Score(Answer):
     env_id: str
     """Empty for all environments together."""
     episodes: int
-    """Episodes that are to be played."""
+    """Episodes that are to be played; of a job that a decided comparison has stopped, those that were."""
     done: int
     counted: int
     """Episodes that count: without environment errors and unanswered episodes."""
