@@ -59,13 +59,11 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 
 
 SITE = (
-    *("apps.accounts.request_limits", "apps.api.tokens", "apps.live.origin", "apps.live.routing"),
-    *("apps.live.server_sent", "gemweb.bodies", "gemweb.celery", "gemweb.handler", "gemweb.upload_gate"),
-    *("gemweb.urls", "workers.agent_threads", "workers.cpu", "workers.deaths", "workers.evaluate"),
-    *("workers.pending_turns", "workers.reap", "workers.train", "workers.uploads", "workers.verify"),
-    *("workers.webhooks",),
-)
-"""What processes of the site import once they have read the settings."""
+    "apps.accounts.request_limits", "apps.api.tokens", "apps.jobs.leases", "apps.live.origin", "apps.live.routing",
+    "apps.live.server_sent", "gemweb.bodies", "gemweb.celery", "gemweb.handler", "gemweb.upload_gate", "gemweb.urls",
+)  # fmt: skip
+"""What processes of the site import once they have read the settings. None is of `workers`: these modules share memory
+with the processes that are forked from them."""
 SITE_COMMANDS = {"celery", "gemweb.local.commands", "gemweb.serve", "uvicorn", "workers.play"}
 MOST_READY = 4
 
@@ -260,6 +258,7 @@ def _get_ready(task: dict[str, Any], line: socket.socket) -> dict[str, str]:
     finally:
         os.environ.__class__.__getitem__ = get  # type: ignore[method-assign]
     assert threading.active_count() == 1  # others would not be forked
+    assert not any(name.startswith("workers.") for name in sys.modules)
     line.send(json.dumps({"read": sorted(read)}).encode())
     return {name: value for name, value in os.environ.items() if task["env"].get(name) != value}
 
