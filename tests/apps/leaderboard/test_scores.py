@@ -31,8 +31,8 @@ from tests.workers.records import play_out
 
 @pytest.fixture
 def agents(built_in: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The built-in agents, and benchmarks of a few episodes."""
-    shorten(monkeypatch)
+    """The built-in agents, and benchmarks of a few environments and episodes."""
+    shorten(monkeypatch, every=4)
 
 
 @pytest.fixture
@@ -63,7 +63,10 @@ def test_ranks_are_ranges_where_intervals_overlap() -> None:
     assert ranked([]) == []
 
 
-def test_a_finished_job_has_a_score_for_each_environment_and_overall(agents: None) -> None:
+def test_a_finished_job_has_a_score_for_each_environment_and_overall(
+    built_in: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten(monkeypatch)  # of all environments
     job = finished("random")
     benchmark = benchmarks.load("games")
     parts = {score.env_id: score for score in job.scores.all()}
