@@ -1,8 +1,12 @@
 """Measure the random agent and the expert in every registered environment and write `gem/benchmarks/baselines.json`.
 
-python -m bench.baselines            # all environments, 500 seeds each
-python -m bench.baselines Sokoban    # only ids that contain the word, or the id itself; the other rows stay
+python -m bench.baselines            # what has not been measured yet, 500 seeds each; it goes on where it was stopped
+python -m bench.baselines Sokoban    # only ids that contain the word, or the id itself
 python -m bench.baselines 2048-v1-extreme 200    # fewer seeds where an episode is long: a thousand turns take 2.5 s
+python -m bench.baselines Sokoban --again        # also what has been measured
+
+These are the references of the benchmarks: random is 0 on their scales, and the expert 1 where there is one
+(`python -m tools.benchmark_files`). Rows of earlier versions of an environment stay, because files name them.
 """
 
 from __future__ import annotations
@@ -28,20 +32,29 @@ DIGITS = 4
 AGENTS = ("random", "expert")
 
 
-def main(word: str = "", seeds: int = SEEDS) -> None:
+def main(word: str = "", seeds: int = SEEDS, *, again: bool = False) -> None:
     """Measure and write, environment by environment: what is done stays when it is interrupted."""
     kept = json.loads(FILE.read_text("utf-8"))["baselines"] if FILE.exists() else []
-    rows = {(row["env_id"], row["agent"]): row for row in kept}
+    rows = {(row["env_id"], row["env_version"], row["agent"]): row for row in kept}
     specs = gem.registry.specs()
     exactly = any(spec.id == word for spec in specs)
     for spec in specs:
         if (word != spec.id if exactly else word not in spec.id) or spec.missing_packages():
             continue
         for agent in AGENTS:
-            if agent == "random" or has_expert(spec.id):
-                rows[spec.id, agent] = measure(spec, agent, seeds)
-                print(_line(rows[spec.id, agent]), flush=True)
-        write([rows[key] for each in specs for agent in AGENTS if (key := (each.id, agent)) in rows])
+            key = spec.id, spec.version, agent
+            if (again or key not in rows) and (agent == "random" or has_expert(spec.id)):
+                rows[key] = measure(spec, agent, seeds)
+                print(_line(rows[key]), flush=True)
+                write(_sorted(rows, [each.id for each in specs]))
+    print(f"{FILE.name} has {len(rows)} rows.")
+
+
+def _sorted(rows: dict[tuple[str, int, str], dict[str, Any]], env_ids: list[str]) -> list[dict[str, Any]]:
+    """The rows in the order of the registry; rows of environments that are gone are left out."""
+    places = {env_id: place for place, env_id in enumerate(env_ids)}
+    keys = [key for key in rows if key[0] in places]
+    return [rows[key] for key in sorted(keys, key=lambda key: (places[key[0]], key[1], AGENTS.index(key[2])))]
 
 
 def write(rows: list[dict[str, Any]]) -> None:
@@ -98,4 +111,5 @@ def _line(row: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     os.environ["GEM_DATA_FROM"] = "sample"  # what everybody has, and no network
-    main(sys.argv[1] if sys.argv[1:] else "", int(sys.argv[2]) if sys.argv[2:] else SEEDS)
+    words = [word for word in sys.argv[1:] if word != "--again"]
+    main(words[0] if words else "", int(words[1]) if words[1:] else SEEDS, again="--again" in sys.argv)

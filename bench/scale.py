@@ -22,6 +22,8 @@ from bench.stack import machine, percentile, print_table, stack
 TARGET_MS = 80.0
 LARGE_JOB, SMALL_JOB, SHARD = 45_000, 1_000, 250
 """Episodes of the large job, of every other job, and of a shard."""
+FILED = 20_000
+"""Old jobs of ten episodes with names and tags, some of them archived, whose episodes were deleted."""
 OF_PEOPLE = 0.1
 """The share of episodes that people played."""
 SQL = Path(__file__).with_name("scale.sql")
@@ -39,7 +41,7 @@ def fill(episodes: int) -> None:
 
     people = round(episodes * OF_PEOPLE)
     jobs = 1 + max(0, episodes - people - LARGE_JOB) // SMALL_JOB
-    values = {"people": people, "jobs": jobs, "large": LARGE_JOB, "small": SMALL_JOB, "shard": SHARD}
+    values = {"people": people, "jobs": jobs, "filed": FILED, "large": LARGE_JOB, "small": SMALL_JOB, "shard": SHARD}
     for number in range(20):
         User.objects.create_user(f"person-{number}", is_staff=number == 0)
     with connection.cursor() as cursor:
@@ -79,10 +81,7 @@ def addresses() -> Iterator[tuple[str, str]]:
     yield "my episodes", f"{episodes}?mine=on"
     yield "my errors", f"{episodes}?mine=on&source=all&outcome=error"
     yield "latest episodes of an environment", f"{reverse('episodes:recent')}?env_id={ENV_ID}"
-    yield "jobs", jobs
-    yield "jobs, last page", f"{jobs}?page=100000"
-    yield "jobs that failed", f"{jobs}?state=failed"
-    yield "my jobs", f"{jobs}?whose=mine"
+    yield from _lists_of_jobs(jobs)
     yield "latest jobs", reverse("jobs:recent")
     for name, job in (("45,000 episodes", large), ("1,000 episodes", small)):
         inside = reverse("jobs:episodes", args=[job.pk])
@@ -102,6 +101,27 @@ def addresses() -> Iterator[tuple[str, str]]:
     yield "search", f"{reverse('site:search')}?q=guess"
     yield "account", reverse("accounts:account")
     yield "health", reverse("site:health")
+
+
+def _lists_of_jobs(jobs: str) -> Iterator[tuple[str, str]]:
+    """The list of jobs at this address, with all its filters."""
+    from apps.jobs.models import Job
+
+    yield "jobs", jobs
+    yield "jobs, last page", f"{jobs}?page=100000"
+    for state in Job.State.values:
+        yield f"jobs, {state}", f"{jobs}?state={state}"
+    yield "my jobs", f"{jobs}?whose=mine"
+    yield "my jobs that are done", f"{jobs}?whose=mine&state=done"
+    yield "archived jobs", f"{jobs}?archived=1"
+    yield "my archived jobs", f"{jobs}?archived=1&whose=mine"
+    for tag in ("often", "rare", "never"):
+        yield f"jobs with a tag, {tag}", f"{jobs}?tag={tag}"
+        yield f"jobs with a tag that are done, {tag}", f"{jobs}?tag={tag}&state=done"
+    for words in ("often", "rare", "never", "expert"):
+        yield f"jobs by words, {words}", f"{jobs}?q={words}"
+    yield "jobs by words and tag", f"{jobs}?q=often&tag=rare"
+    yield "jobs through the API, by words", "/api/v1/jobs?q=often&limit=50"
 
 
 def _oldest() -> str:

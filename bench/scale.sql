@@ -35,6 +35,26 @@ SELECT id, part + 1, env_id, part * size / parts, 0, size / parts, size / parts,
        size / parts / 2, size / parts / 2, 2, 'done', '', 1
 FROM made_job CROSS JOIN LATERAL (SELECT greatest(size / %(shard)s / 20 * 20, 20) AS parts) AS whole
 CROSS JOIN LATERAL generate_series(0, parts - 1) AS part JOIN env ON env.number = part * 20 / parts;
+CREATE TEMPORARY TABLE filed_job AS
+SELECT substr(md5('filed job' || number), 1, 12) AS id, substr(md5('filed batch' || number), 1, 12) AS batch_id, number,
+       now() - interval '400 days' + number * interval '370 days' / %(filed)s AS created
+FROM generate_series(0, %(filed)s - 1) AS number;
+INSERT INTO episodes_batch (id, kind, seq, visibility, created)
+SELECT id, 'job', 0, CASE WHEN number %% 7 > 0 THEN 'public' ELSE 'private' END, created
+FROM (SELECT batch_id AS id, number, created FROM filed_job) AS made;
+INSERT INTO jobs_job (id, kind, name, notes, tags, spec, owner_id, agent_id, batch_id, state, reason, idempotency_key,
+                      seq, episodes_total, episodes_done, turns_done, seconds_busy, seconds_agent, seconds_storing,
+                      latest, created, started, ended, archived, parent_update)
+SELECT filed_job.id, 'evaluation', 'number ' || number || CASE WHEN number %% 2 = 0 THEN ' often' ELSE '' END,
+       CASE WHEN number %% 1000 = 0 THEN 'a rare one' ELSE '' END,
+       CASE WHEN number %% 1000 = 1 THEN ARRAY['often', 'rare'] WHEN number %% 2 = 0 THEN ARRAY['often'] ELSE '{}' END,
+       jsonb_build_object('agent', agents_agent.slug, 'env_ids', jsonb_build_array('game:GuessTheNumber-v0-easy'),
+                          'episodes_per_env', 10, 'seed', 0, 'num_envs', 16),
+       (SELECT min(id) FROM accounts_user) + number %% 20, agents_agent.id, batch_id,
+       (ARRAY['done', 'done', 'done', 'failed', 'cancelled', 'stopped'])[1 + number %% 6], '', '', 1, 10, 10, 50, 1, 1, 1,
+       '{}', filed_job.created, filed_job.created, filed_job.created + interval '5 minutes',
+       CASE WHEN number %% 10 = 9 THEN filed_job.created END, 0
+FROM filed_job JOIN agents_agent ON agents_agent.slug = CASE WHEN number %% 2 = 0 THEN 'expert' ELSE 'random' END;
 CREATE TEMPORARY TABLE made_episode AS
 SELECT substr(md5('episode' || first + slot), 1, 12) AS id, batch_id, slot::int, true AS of_job, env_id,
        slot %% greatest(size / 20, 1) AS seed, created + slot * interval '5 minutes' / size AS created, slug,

@@ -15,9 +15,9 @@ from pathlib import Path
 from gemweb.local import services
 from gemweb.local.config import StackConfig
 from gemweb.local.guard import GuardProcess
-from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running, Service, server_folder
-from gemweb.local.valkey import Valkey
+from gemweb.local.servers.postgres import Postgres
+from gemweb.local.servers.valkey import Valkey
 
 START_SECONDS = 60
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 
-from gemweb.local.postgres import free_port, home_of
+from gemweb.local.servers.postgres import free_port, home_of
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_AFTER_SECONDS = 2.0

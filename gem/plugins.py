@@ -17,6 +17,7 @@ BUILT_IN = "gem.envs"
 ENTRY_POINTS = "gem.environments"
 """The entry point group in which packages name the module that registers their environments."""
 
+_is_built_in_loaded = False
 _are_installed_loaded = False
 _lock = RLock()
 _is_loading = False
@@ -25,7 +26,10 @@ _is_loading = False
 
 def load_built_in() -> None:
     """Import the engine's own environments, which register themselves. Further calls have no effect."""
-    importlib.import_module(BUILT_IN)
+    global _is_built_in_loaded  # noqa: PLW0603 (the state of this module)
+    if not _is_built_in_loaded:
+        importlib.import_module(BUILT_IN)  # another thread waits here until they are imported
+        _is_built_in_loaded = True
 
 
 def load_installed() -> None:

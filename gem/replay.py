@@ -5,7 +5,7 @@ for frame in frames(identity, actions): ... # every turn with its view
 verify(identity, turns) is None             # whether the record can be reproduced
 
 Outputs that came from outside, such as those of tools, are read from the recorded infos and not requested again. Only
-`verify` calls tools again whose outputs never vary.
+`verify` calls tools again whose outputs never vary. `gem.verification.reexecution` verifies many episodes.
 """
 
 from __future__ import annotations
@@ -20,13 +20,18 @@ from gem import registry
 from gem.core import Env, Info
 from gem.errors import EpisodeOver, VersionChanged
 from gem.factory import make_wrapped
-from gem.records import Identity, StoredEpisode, TurnRecord
+from gem.records import EpisodeRecord, Identity, StoredEpisode, TurnRecord
 from gem.seats import success
 from gem.views import View
 from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
 
 MACHINE_DEPENDENT_KEYS = frozenset({"sandbox", "test_results"})
 """Entries of infos that depend on the machine: how a program was confined, and the texts of its errors."""
+
+PREVIOUS_EPISODE_KEYS = frozenset(
+    {"prev_ep_tool_use_counter", "prev_ep_tool_success_counter", "prev_ep_step_counter", "prev_ep_cumulative_rewards"}
+)
+"""Entries of the reset's info that depend on the episode that was played in the same environment before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,37 +136,41 @@ def verify(
     first_info: Info | None = None,
     terminated: bool | None = None,
     truncated: bool | None = None,
+    strict: bool = False,
+    env: Env | None = None,
 ) -> Difference | None:
     """Re-execute a recorded episode; return the first difference, or None if every turn is as recorded.
 
-    A recorded info may have more entries than the environment returns; those that it returns must be equal.
-
     Args:
         first_observation: the recorded observation of the reset; None to leave it unchecked.
-        first_info: the recorded info of the reset; only taped episodes need it.
+        first_info: the recorded info of the reset; unless `strict`, only taped episodes need it.
         terminated: whether the last turn was recorded as the end of the episode; None to leave it unchecked.
         truncated: whether the turn limit was recorded as the end; None to leave it unchecked.
+        strict: whether the recorded infos, that of the reset included, may have no entries besides those that the
+            environment returns. Otherwise they may, and those that it returns must be equal.
+        env: an environment that `make_env` made for this identity, or for one that differs only in its seed. Without
+            it, one is made here.
     """
     installed = registry.spec(identity.env_id).version
     if installed != identity.env_version:
         return Difference(0, "env_version", identity.env_version, installed)
-    env = make_env(identity)
+    env = make_env(identity) if env is None else env
     env.feed_tape(first_info or {}, repeat=True)
-    observation, _ = env.reset(seed=identity.seed)
-    if first_observation is not None and observation != first_observation:
-        return Difference(0, "observation", first_observation, observation)
+    observation, info = env.reset(seed=identity.seed)
+    first = TurnRecord("", observation if first_observation is None else first_observation, 0.0, first_info or {})
+    if difference := _compare(0, first, observation, 0.0, info if strict else first.info, strict=strict):
+        return difference
     end = (False, False)
     for number, turn in enumerate(turns, start=1):
-        if turn.seat is not None and env.to_act and turn.seat != env.to_act[0]:
-            return Difference(number, "seat", turn.seat, env.to_act[0])
+        if turn.seat is not None and (to_act := env.to_act) and turn.seat != to_act[0]:
+            return Difference(number, "seat", turn.seat, to_act[0])
         env.feed_tape(turn.info, repeat=True)
         try:
             observation, reward, *flags, info = env.step(turn.action)
         except EpisodeOver:
             return Difference(number, "end", "another turn", "over before it")
         end = (flags[0], flags[1])
-        difference = _compare(number, turn, observation, reward, info)
-        if difference is not None:
+        if difference := _compare(number, turn, observation, reward, info, strict=strict):
             return difference
     for name, recorded, replayed in (("terminated", terminated, end[0]), ("truncated", truncated, end[1])):
         if recorded is not None and recorded != replayed:
@@ -169,8 +178,12 @@ def verify(
     return None
 
 
-def verify_stored(stored: StoredEpisode) -> Difference | None:
+def verify_stored(stored: StoredEpisode, *, strict: bool = False, env: Env | None = None) -> Difference | None:
     """Re-execute a stored episode; return the first difference, or None if everything is as in the file.
+
+    Args:
+        strict: see `verify`. The turn limit is compared as well, and an episode without a failure has to have ended.
+        env: see `verify`.
 
     Raises:
         UsageError: if it cannot be re-executed here, because the environment is unknown or has another version or data.
@@ -178,6 +191,10 @@ def verify_stored(stored: StoredEpisode) -> Difference | None:
     record = stored.record
     if record.failure and not record.turns:
         return None  # the environment failed before there was anything to compare
+    if strict and (difference := _ending_difference(record)):
+        return difference
+    if strict and env is None:
+        env = make_env(record.identity)
     difference = verify(
         record.identity,
         record.turns,
@@ -185,13 +202,35 @@ def verify_stored(stored: StoredEpisode) -> Difference | None:
         first_info=record.first_info,
         terminated=record.terminated,
         truncated=None if record.cut else record.truncated,
+        strict=strict,
+        env=env,
     )
     if difference is None and record.turns and not record.failure and not record.cut:
         info = record.turns[-1].info
         is_success = success(record.seat, info) if "success" in info else None
         if record.success != is_success:
             return Difference(record.turn_count, "success", record.success, is_success)
+    if difference is None and strict and env is not None and record.max_turns != env.max_turns:
+        return Difference(0, "max_turns", record.max_turns, env.max_turns)
     return difference
+
+
+def _ending_difference(record: EpisodeRecord) -> Difference | None:
+    """Compare how an episode ended with what its record says of failures and cuts, which no environment gives."""
+    last = record.turn_count
+    if record.failure or record.failed_by:
+        expected = {"terminated": False, "truncated": False, "success": None, "cut": ""}
+    elif record.cut:
+        expected = {"terminated": False, "truncated": True, "success": False}
+    elif record.terminated == record.truncated:
+        both = "terminated and truncated" if record.terminated else "neither terminated nor truncated"
+        return Difference(last, "end", both, "one of the two")
+    else:
+        return None
+    for name, value in expected.items():
+        if getattr(record, name) != value:
+            return Difference(last, name, getattr(record, name), value)
+    return None
 
 
 def is_taped(identity: Identity) -> bool:
@@ -204,12 +243,23 @@ def is_taped(identity: Identity) -> bool:
     return has_tools or "tools" in identity.env_kwargs or spec.replay != "exact" or spec.reads_tape()
 
 
-def _compare(number: int, turn: TurnRecord, observation: str, reward: float, info: Info) -> Difference | None:
+def _compare(
+    number: int, turn: TurnRecord, observation: str, reward: float, info: Info, *, strict: bool
+) -> Difference | None:
     if turn.observation != observation:
         return Difference(number, "observation", turn.observation, observation)
     if turn.reward != reward:
         return Difference(number, "reward", turn.reward, reward)
-    for key, value in json.loads(json.dumps(info)).items():  # the recorded info went through JSON as well
-        if key not in MACHINE_DEPENDENT_KEYS and turn.info.get(key) != value:
-            return Difference(number, f"info[{key!r}]", turn.info.get(key), value)
+    return None if turn.info == info else _compare_infos(number, turn.info, info, strict=strict)
+
+
+def _compare_infos(number: int, recorded: Info, replayed: Info, *, strict: bool) -> Difference | None:
+    plain = json.loads(json.dumps(replayed))  # the recorded info went through JSON as well
+    left_out = MACHINE_DEPENDENT_KEYS if number else MACHINE_DEPENDENT_KEYS | PREVIOUS_EPISODE_KEYS
+    for key, value in plain.items():
+        if key not in left_out and recorded.get(key) != value:
+            return Difference(number, f"info[{key!r}]", recorded.get(key), value)
+    added = recorded.keys() - plain.keys() - left_out if strict else ()
+    for key in sorted(added):
+        return Difference(number, f"info[{key!r}]", recorded[key], None)
     return None

@@ -23,7 +23,7 @@ from gemweb import toolbox
 from gemweb.bootstrap import SetUpError
 
 if TYPE_CHECKING:
-    from apps.api.reference import Field, Operation
+    from apps.api.document.reference import Field, Operation
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS_LOCK = ROOT / "requirements-docs.lock"
@@ -186,7 +186,7 @@ def _draw_formulas(text: str) -> str:
 
 def _rest_page() -> Iterator[str]:
     """The page of the REST API, with the operations of the site's own page."""
-    from apps.api.reference import sections  # noqa: PLC0415 (as above)
+    from apps.api.document.reference import sections  # noqa: PLC0415 (as above)
 
     yield "# REST API\n"
     for section in sections():

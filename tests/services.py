@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import psutil
 
 from gemweb.local.guard import GuardProcess
-from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running, server_folder
-from gemweb.local.valkey import Valkey
+from gemweb.local.servers.postgres import Postgres
+from gemweb.local.servers.valkey import Valkey
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 180
@@ -207,7 +207,7 @@ def running_stack(env: dict[str, str] | None = None) -> Iterator[Stack]:
 
 def forget_state(state_dir: Path) -> None:
     """Delete a state folder and the database that belongs to it."""
-    from gemweb.local.postgres import home_of
+    from gemweb.local.servers.postgres import home_of
 
     shutil.rmtree(home_of(state_dir.resolve()), ignore_errors=True)
     shutil.rmtree(state_dir, ignore_errors=True)

@@ -18,11 +18,12 @@ from django.conf import settings
 from apps.accounts.models import CpuUse
 from apps.agents.players import player
 from apps.failpoints import failpoint
-from apps.jobs import leases
+from apps.jobs import admission, leases
 from apps.jobs.controls.orders import Order
+from apps.jobs.decisions.looks import look
 from apps.jobs.leases import Claim, WorkerSeconds
 from apps.jobs.leases.error_share import stop_over_errors
-from apps.jobs.tries import discard
+from apps.jobs.leases.tries import discard
 from apps.leaderboard.operations import record_scores
 from apps.queue import beat, enqueue
 from gem.agents.endpoint.ledger import Ledger
@@ -39,7 +40,7 @@ MANY_EPISODES, MANY_CHUNK_SECONDS = 16, 0.25
 """With so many episodes of an asynchronous agent at a time, those that end within these seconds are recorded together.
 Of fewer, each is recorded as it ends, because the next one may take minutes."""
 
-SLICE_SECONDS = 5.0
+SLICE_SECONDS = admission.SLICE_SECONDS
 """A shard that takes longer gives way to somebody else who waits and has less. Its running episodes are finished."""
 MAX_RUN_SECONDS = 15.0
 """After this time a worker returns to the broker, so that on a busy site the reaper's messages are handled too."""
@@ -89,7 +90,7 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
 def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool | None:
     """Play and record the episodes of a shard while there is budget.
 
-    Returns whether the job has ended with them; None if too many errors have ended it.
+    Returns whether the job has ended with them; None if too many errors or a decided comparison have ended it.
     """
     agent = watched(player(claim.agent, claim.set_up, ledger=ledger), lease)
     opponent = watched(player(claim.opponent, ledger=ledger, side="opponent"), lease) if claim.opponent else None
@@ -125,6 +126,8 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
             meter.tick()
             has_errors = any(record.failure for record in records)
             if not job_ended and has_errors and stop_over_errors(claim.job_id, claim.spec):
+                return None
+            if look(claim.job_id):
                 return None
             started = monotonic()
             agent.take_seconds()  # discards the time while episodes were stored, which counts as storing

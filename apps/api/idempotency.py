@@ -26,6 +26,7 @@ REPEATABLE = {"GET", "HEAD", "PUT", "DELETE"}
 """Methods that may be repeated without a key."""
 GIVEN_UP_AFTER = timedelta(minutes=2)
 """A request without a response after so long was interrupted, so another one with its key is answered anew."""
+_NOT_KEPT = "gemweb.answer_is_not_kept"
 Run = Callable[..., Any]
 
 
@@ -58,6 +59,11 @@ def idempotent(run: Run) -> Run:
     return answer
 
 
+def remember_no_answer(request: HttpRequest) -> None:
+    """Do not store the response to this request, because it has a secret: sent again, the request is answered anew."""
+    request.META[_NOT_KEPT] = True
+
+
 def key_of_job(request: HttpRequest) -> str:
     """The key by which a job that this request submits is found again; empty without an `Idempotency-Key`.
 
@@ -83,12 +89,12 @@ def _answer_once(user: User, key: str, request: HttpRequest, run: Callable[[], H
     except BaseException:  # whatever stopped it, nothing was answered, so the key must not stay taken
         row.delete()
         raise
-    if 200 <= response.status_code < 300 and not response.streaming:
+    if 200 <= response.status_code < 300 and not response.streaming and _NOT_KEPT not in request.META:
         row.status, row.body = response.status_code, response.content
         row.save(update_fields=["status", "body"])
         forget_what_exceeds(user)
     else:
-        row.delete()  # nothing was changed, so it may be tried again with the same key
+        row.delete()  # nothing was changed, or the response may not be kept: it may be sent again with the same key
     return response
 
 

@@ -16,7 +16,8 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 from pydantic import BaseModel
 
-from apps.api import openapi, routers
+from apps.api import routers
+from apps.api.document import openapi
 from apps.api.idempotency import idempotent
 from apps.api.problems import Invalid, problem_of
 from apps.episodes.errors import Refusal

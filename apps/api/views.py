@@ -11,7 +11,8 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.models import User
-from apps.api import operations, reference
+from apps.api import operations
+from apps.api.document import reference
 from apps.api.models import ApiToken
 from apps.api.operations import TooManyTokens
 from apps.api.token_forms import TokenForm

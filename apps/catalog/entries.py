@@ -14,7 +14,7 @@ from django.urls import reverse
 import gem
 from apps.catalog import docs
 from apps.catalog.badges import Badge, badges
-from apps.catalog.previews import Preview, missing, preview
+from apps.catalog.previews import PreviewSample, missing, preview, ready_sample
 from gem import registry
 from gem.agents import has_expert
 from gem.benchmarks import Baseline, CheckResult, baseline, check_result
@@ -156,9 +156,9 @@ class Entry:
         return self.spec.summary or self.page.summary
 
     @property
-    def look(self) -> Preview:
-        """The preview if it is ready. Reading this starts one if there is none."""
-        return preview(self.id)
+    def sample(self) -> PreviewSample | None:
+        """The sample of the preview if it is ready; `preview` starts one."""
+        return ready_sample(self.id)
 
     @property
     def missing(self) -> list[str]:
@@ -178,7 +178,7 @@ class Entry:
     @property
     def board(self) -> str:
         """The kind of its board; empty if unknown."""
-        sample = self.look.sample
+        sample = preview(self.id).sample
         return self.spec.board or (sample.view["kind"] if sample else "")
 
     @property

@@ -126,6 +126,12 @@ def preview(env_id: str, wait: float = 0.0) -> Preview:
         return Preview("busy", "It is being checked now.")
 
 
+def ready_sample(env_id: str) -> PreviewSample | None:
+    """The sample of a preview that is ready. Others are started one by one, when a browser shows their place."""
+    request = _requests.get(env_id)
+    return request.answer.result().sample if request is not None and request.answer.done() else None
+
+
 def missing(spec: EnvSpec) -> list[str]:
     """What the environment needs and this machine lacks: packages (cached for a minute) or a sandbox."""
     return _missing(spec.requires, _now()) + (["a sandbox"] if spec.unavailable_reason() else [])

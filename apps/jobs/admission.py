@@ -61,6 +61,8 @@ EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state
     AND (max_workers IS NULL OR max_workers > (
         SELECT count(*) FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'running'))
 """
+SLICE_SECONDS = 5.0
+"""For so long a worker plays a shard before it gives it back if somebody else waits."""
 _FEW = 3
 """Jobs of one person that are looked at; other workers may be claiming the last shard of one."""
 

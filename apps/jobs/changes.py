@@ -27,10 +27,14 @@ def lock_shards(job_id: str) -> None:
     list(Shard.objects.select_for_update().filter(job=job_id).order_by("pk").values_list("pk"))
 
 
-def drop_open_shards(job_id: str) -> None:
-    """Cancel the shards of a job that are not over, which the caller has locked. Their workers lose the lease."""
+def drop_open_shards(job_id: str, state: Job.State = Job.State.CANCELLED) -> None:
+    """Cancel the shards of a job that are not over, which the caller has locked. Their workers lose the lease.
+
+    Args:
+        state: their state from now on: `cancelled`, or `decided` if they are not needed any more.
+    """
     open_states = [Shard.State.QUEUED, Shard.State.RUNNING, Shard.State.PAUSED]
-    Shard.objects.filter(job=job_id, state__in=open_states).release(state=Shard.State.CANCELLED)
+    Shard.objects.filter(job=job_id, state__in=open_states).release(state=state)
     book_lost(job_id)
 
 

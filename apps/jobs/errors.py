@@ -37,6 +37,12 @@ class NoLimits(JobRefusal):
     """A budget cannot be kept, because answers of an agent have no limit or no price."""
 
 
+class CannotDecide(JobRefusal):
+    """The job cannot be compared with the one that it shall stop by."""
+
+    field = "stop_against"
+
+
 class TooManyJobs(JobRefusal):
     """The owner has as many queued jobs as one person may have."""
 
@@ -49,6 +55,12 @@ class TooManyEpisodes(JobRefusal):
 
 class OldBenchmark(JobRefusal):
     """The request names a version of its benchmark that is no longer ranked."""
+
+    field = "benchmark"
+
+
+class NotAsRanked(JobRefusal):
+    """Here the benchmark would be played on other data, or on another version of an environment, than it ranks."""
 
     field = "benchmark"
 

@@ -72,7 +72,7 @@ def evaluation_events(job: Job, rows: Sequence[JobEvent]) -> Iterable[Event]:
     by_slot = {episode.slot: episode for episode in finished(job).filter(slot__in=slots)} if slots else {}
     retried = _replaced(job, rows[0].seq) if slots else []
     for row in rows:
-        model, more = _MODELS.get(Kind(row.kind), (events.JobNoted, _nothing))
+        model, more = _MODELS.get(Kind(row.kind), (events.JobNoted, nothing))
         at_that_time = {**by_slot, **_first_by_slot(earlier for seq, earlier in retried if seq > row.seq)}
         yield model.model_validate({"job": job.pk, **line(row), **more(job, row, at_that_time)})
 
@@ -99,16 +99,17 @@ def line(row: JobEvent) -> dict[str, Any]:
     return {"seq": row.seq, "at": row.at, "text": row.text, "tone": row.tone}
 
 
-def reason(row: JobEvent) -> dict[str, Any]:
-    """The fields of `gem.client.events.Reasoned`."""
+def nothing(job: Job, row: JobEvent, context: object) -> dict[str, Any]:
+    """No further field."""
+    return {}
+
+
+def reason(job: Job, row: JobEvent, context: object) -> dict[str, Any]:
+    """The further fields of `gem.client.events.Reasoned`."""
     return {"reason": row.data.get("reason", "")}
 
 
 More = Callable[[Job, JobEvent, Slots], dict[str, Any]]
-
-
-def _nothing(job: Job, row: JobEvent, by_slot: Slots) -> dict[str, Any]:
-    return {}
 
 
 def _queued(job: Job, row: JobEvent, by_slot: Slots) -> dict[str, Any]:
@@ -138,15 +139,11 @@ def _finished(episode: Episode) -> dict[str, Any]:
 
 
 def _requeued(job: Job, row: JobEvent, by_slot: Slots) -> dict[str, Any]:
-    return {"shard": row.data.get("shard"), **reason(row)}
-
-
-def _reason(job: Job, row: JobEvent, by_slot: Slots) -> dict[str, Any]:
-    return reason(row)
+    return {"shard": row.data.get("shard"), **reason(job, row, by_slot)}
 
 
 def _ended(job: Job, row: JobEvent, by_slot: Slots) -> dict[str, Any]:
-    return {"state": row.data.get("state"), "result": _sums(row.data.get("result")), **reason(row)}
+    return {"state": row.data.get("state"), "result": _sums(row.data.get("result")), **reason(job, row, by_slot)}
 
 
 def _sums(stored: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -161,8 +158,8 @@ _MODELS: dict[Kind, tuple[type[Event], More]] = {
     Kind.CLAIMED: (events.JobStarted, _started),
     Kind.EPISODES: (events.JobEpisodes, _episodes),
     Kind.REQUEUED: (events.JobShardRequeued, _requeued),
-    Kind.PAUSED: (events.JobPaused, _reason),
-    Kind.RESUMED: (events.JobResumed, _nothing),
+    Kind.PAUSED: (events.JobPaused, reason),
+    Kind.RESUMED: (events.JobResumed, nothing),
     Kind.ENDED: (events.JobEnded, _ended),
 }
 """The event of each kind of row, and the function of its further fields. Any other row is a line of the log."""

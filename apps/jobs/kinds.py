@@ -27,6 +27,8 @@ class KindOfJob:
     """The events for programs that these rows of the job's log stand for."""
     alarms: Callable[[Job], list[str]] = lambda _: []
     """The titles of the alarms that hold, which lists mark."""
+    seconds_left: Callable[[Job], float | None] = lambda _: None
+    """Of trainings: the time until the end at the pace so far; None if nothing is known."""
 
 
 _KINDS: dict[str, KindOfJob] = {}

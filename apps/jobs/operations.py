@@ -16,10 +16,14 @@ from apps.agents.models import Agent, Endpoint
 from apps.episodes.models import Batch, make_id
 from apps.jobs import planning
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
+from apps.jobs.decisions import checks
+from apps.jobs.decisions.reading import decision_of, known_other
 from apps.jobs.errors import (
+    CannotDecide,
     JobRefusal,
     NoExpert,
     NoLimits,
+    NotAsRanked,
     NotYours,
     OldBenchmark,
     SeveralRefusals,
@@ -28,13 +32,15 @@ from apps.jobs.errors import (
     UnknownAgent,
 )
 from apps.jobs.filing import Filing
-from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
+from apps.jobs.models import Checkpoint, Decision, Job, JobEvent, Shard
 from apps.live import recheck_access
 from apps.visibility import Visibility, narrower
+from gem import benchmarks
 from gem.agents import has_expert
 from gem.agents.endpoint import EndpointSpec
 from gem.agents.endpoint.amounts import check_limits
 from gem.errors import UsageError
+from gem.evaluation.data import not_as_ranked
 from gem.evaluation.spec import EvaluationSpec
 
 
@@ -74,8 +80,9 @@ def submit_all(
 
     Raises:
         UnknownAgent, NoExpert: if `owner` may not use such an agent, or the expert does not know an environment.
-        OldBenchmark: if the benchmark has another version now.
+        OldBenchmark, NotAsRanked: if the benchmark has another version now, or other data than those here.
         TooManyEpisodes, TooManyJobs: if they exceed the limits.
+        CannotDecide: if they cannot be compared with the job that they shall stop by.
         SeveralRefusals: if there is more than one reason.
     """
     agents = check_all(owner, specs)
@@ -104,6 +111,10 @@ def check_all(owner: User | None, specs: Sequence[EvaluationSpec]) -> list[Agent
             agents.append(check_players(owner, spec))
         except JobRefusal as refusal:
             refusals.update((str(reason), reason) for reason in refusal.all)
+    try:
+        checks.check(owner, specs)
+    except CannotDecide as refusal:
+        refusals[str(refusal)] = refusal
     if refusals:
         first, *more = refusals.values()
         raise SeveralRefusals([first, *more]) if more else first
@@ -116,6 +127,8 @@ def _check_size_and_version(spec: EvaluationSpec) -> None:
             f"This request is for version {spec.benchmark_version} of the benchmark {spec.benchmark}, which has "
             "changed since. Submit a new job with the current version."
         )
+    if spec.benchmark and (reasons := not_as_ranked(benchmarks.load(spec.benchmark))):
+        raise NotAsRanked(f"{reasons[0]} Such a job would not be ranked, so nothing was submitted.")
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise TooManyEpisodes(
             f"A job may have at most {settings.EPISODES_PER_JOB:,} episodes; this one has {spec.episodes_total:,}. "
@@ -209,10 +222,12 @@ def _create_all(
         _check_room(owner, len(players))
     group = make_id() if len(players) > 1 else ""
     keys = [key, *[""] * (len(players) - 1)]
-    return [
+    jobs = [
         _create(Job(owner=owner, agent=agent, group=group, idempotency_key=key), spec, filing, checkpoint)
         for key, (agent, spec) in zip(keys, players, strict=True)
     ]
+    Decision.objects.bulk_create(checks.plan(jobs, [spec for _, spec in players]))
+    return jobs
 
 
 def _check_room(owner: User, number: int) -> None:
@@ -236,7 +251,8 @@ def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoi
     """Store a job, which has its owner, its agent and its keys, with its shards."""
     owner, agent = job.owner, job.agent
     job.name, job.notes, job.tags, job.priority = filing.name, filing.notes, list(filing.tags), filing.priority
-    job.spec, job.set_up, job.episodes_total = spec.model_dump(mode="json"), agent.set_up, spec.episodes_total
+    job.spec = spec.model_dump(mode="json", exclude={"stop_against"})  # that is in `Decision`, which not all may see
+    job.set_up, job.episodes_total = agent.set_up, spec.episodes_total
     job.batch = Batch.objects.create(kind=Batch.Kind.JOB, visibility=filing.visibility or default_visibility(owner))
     if checkpoint:
         job.parent, job.parent_update = checkpoint.job, checkpoint.update
@@ -317,7 +333,8 @@ def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Jo
     filing = Filing(name=job.name, visibility=narrower(job.visibility, default_visibility(by)))
     if job.owner == by:
         filing = replace(filing, notes=job.notes, tags=tuple(job.tags), priority=job.priority)
-    return submit_all(by, [EvaluationSpec.model_validate(job.spec)], filing, idempotency_key=idempotency_key)[0]
+    request = {**job.spec, "stop_against": known_other(decision_of(job), by)}
+    return submit_all(by, [EvaluationSpec.model_validate(request)], filing, idempotency_key=idempotency_key)[0]
 
 
 @transaction.atomic

@@ -14,8 +14,10 @@ from django.utils import timezone
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.jobs import admission, estimates, results
+from apps.jobs import estimates, results
 from apps.jobs.books.reading import books_of, cost_of, spec_of
+from apps.jobs.decisions.reading import decision_of, known_other, sentence_of
+from apps.jobs.estimates import Start, start_of, starts_of
 from apps.jobs.form import entries
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
@@ -72,8 +74,11 @@ def evaluation(
     left = estimates.remaining(job)
     uses = datasets.used(job, shards)
     books = books_of(job.pk)
+    decision = decision_of(job)
     return {
         "job": job,
+        "decision": decision,
+        "decision_says": sentence_of(decision) if decision is not None else "",
         "tally": tally,
         "scores": scores.total,
         "missing": missing.missing_from_job(job, tally, lines),
@@ -82,10 +87,11 @@ def evaluation(
         "books": books,
         "cost": cost_of(job, books) if priced else None,
         "lines": lines,
+        "unsure": len(intervals) < len(returns),
         "partly": only is not None,
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
-        "ahead": admission.jobs_ahead(job) if job.state == Job.State.QUEUED else 0,
+        "start": start_of(job),
         "left": left,
         "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
@@ -189,6 +195,7 @@ def again(job: Job, viewer: Viewer) -> str:
     if spec.benchmark:
         for name in ("env_ids", "episodes_per_env", "seed", "max_turns"):
             document.pop(name, None)  # the benchmark says them
+    document["stop_against"] = known_other(decision_of(job), viewer)
     if job.owner_id is not None and job.owner_id == viewer.pk:
         document |= {"name": job.name, "notes": job.notes, "tags": job.tags}
     return urlencode(entries.pairs_of(entries.of_document(document)))
@@ -243,15 +250,18 @@ class Item:
     scores: Scores = field(default_factory=Scores)
     alarms: list[str] = field(default_factory=list)
     """The titles of the alarms of a training that hold."""
+    start: Start | None = None
+    """When it starts, if it is queued."""
 
 
 def items(jobs: Iterable[Job]) -> list[Item]:
     """Jobs (fetched with `for_page`) with their results."""
     listed = list(jobs)
     scores = clusters.scores_of_all([job for job in listed if job.kind == Job.Kind.EVALUATION])
+    starts = starts_of(listed)
     return [
-        Item(job, Tally.of(job.shards.all()), scores[job.pk].total)
+        Item(job, Tally.of(job.shards.all()), scores[job.pk].total, start=starts.get(job.pk))
         if job.pk in scores
-        else Item(job, Tally(), alarms=kind_of(job).alarms(job))
+        else Item(job, Tally(), alarms=kind_of(job).alarms(job), start=starts.get(job.pk))
         for job in listed
     ]

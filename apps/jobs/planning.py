@@ -5,6 +5,9 @@ come before. So the episodes of a job that is stopped early are the first seeds 
 of a few. For this the first shards of an environment are small, and each is twice as large as the one before. Slots,
 and with them the seeds and the identities of episodes, do not depend on the order: they go through one environment
 after the other.
+
+A job that stops as soon as a comparison is decided is looked at after every complete seed of the plan. Its shards grow
+more slowly, so that a look can be taken soon after each step, and all tries of a seed come before the next seeds.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ SHARD_ROUNDS = (4, 16)
 """The least and the most rounds of parallel episodes in a shard of an endpoint agent."""
 FIRST_EPISODES = 4
 """Episodes in the first shard of each environment, where there are several environments."""
+STEP = 4
+"""In a job that stops by a comparison: a shard has this share, one fourth, of the seeds before it, or few episodes."""
 
 
 class Piece(NamedTuple):
@@ -46,20 +51,46 @@ def pieces(spec: EvaluationSpec, sizes: Mapping[str, int]) -> list[Piece]:
     """
     cut = []
     slot = 0
+    several = len(spec.env_ids) > 1
     for place, part in enumerate(spec.parts):
-        for start, count in _cut(part, sizes[part.env_id], several=len(spec.env_ids) > 1):
-            cut.append(((part.repeat, start // part.seats, place), Piece(part, slot + start, start, count)))
+        size = sizes[part.env_id]
+        first = FIRST_EPISODES if several else size
+        cuts = _cut_in_steps(part, size, min(first, spec.num_envs)) if spec.stop_against else _cut(part, size, first)
+        for start, count in cuts:
+            seed = start // part.seats
+            order = (seed, part.repeat, place) if spec.stop_against else (part.repeat, seed, place)
+            cut.append((order, Piece(part, slot + start, start, count)))
         slot += part.episodes
     return [piece for _, piece in sorted(cut, key=lambda pair: pair[0])]
 
 
-def _cut(part: EvaluationPart, size: int, *, several: bool) -> Iterator[tuple[int, int]]:
-    """The pieces of one part as starts and counts, with all seats of a seed in one piece."""
-    start, count = 0, FIRST_EPISODES if several else size
+def _cut(part: EvaluationPart, size: int, first: int) -> Iterator[tuple[int, int]]:
+    """The pieces of one part as starts and counts, with all seats of a seed in one piece. Each is twice the last one.
+
+    Args:
+        size: the most episodes of a piece.
+        first: the episodes of the first piece.
+    """
+    start, count = 0, first
     while start < part.episodes:
         whole = min(count, size) + -min(count, size) % part.seats
         yield start, min(whole, part.episodes - start)
         start, count = start + whole, 2 * count
+
+
+def _cut_in_steps(part: EvaluationPart, size: int, least: int) -> Iterator[tuple[int, int]]:
+    """The pieces of one part as `_cut` makes them, but each is a share of what comes before it.
+
+    Args:
+        size: the most episodes of a piece.
+        least: the episodes of a piece whose share is smaller.
+    """
+    start = 0
+    while start < part.episodes:
+        count = min(max(least, start // STEP), size)
+        whole = count + -count % part.seats
+        yield start, min(whole, part.episodes - start)
+        start += whole
 
 
 def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:

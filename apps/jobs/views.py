@@ -20,6 +20,7 @@ from apps.jobs import operations, pages, results, topics
 from apps.jobs.afterwards.forms import DescriptionForm
 from apps.jobs.afterwards.operations import reason_to_keep
 from apps.jobs.books.reading import spec_of
+from apps.jobs.decisions.reading import verdicts
 from apps.jobs.errors import JobRefusal, NotYours, UnknownAgent
 from apps.jobs.exports.offers import offers
 from apps.jobs.kinds import kind_of
@@ -104,6 +105,7 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
         "audience": topics.audience(first=all(page == 1 for page in page_by_env.values()), priced=may_see_set_up),
         "key": uuid.uuid4().hex,
         "parent": parent_of(job, request.user),
+        "verdicts": verdicts(job, request.user),
         "is_mine": job.owner is not None and job.owner == request.user,
         "may_see_set_up": may_see_set_up,
         "again": pages.again(job, request.user),

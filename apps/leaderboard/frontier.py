@@ -91,8 +91,8 @@ def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
     if not priced:
         return Frontier([], [], [], [], [], free)
     horizontal = _TokenAxis(priced[0][0], priced[-1][0])
-    lows = [score.low for _, score in priced] + [score.mean for score in free]
-    vertical = _ScoreAxis(min([0.0, *lows]), max([1.0, *(score.high for _, score in priced)]))
+    lows = [_ends(score)[0] for _, score in priced] + [score.mean for score in free]
+    vertical = _ScoreAxis(min([0.0, *lows]), max([1.0, *(_ends(score)[1] for _, score in priced)]))
     front_flags = leading([(amount, score.mean) for amount, score in priced])
     ys = [vertical.at(score.mean) for _, score in priced]
     named = [len(priced) <= MAX_NAMES or is_on_front for is_on_front in front_flags]
@@ -104,8 +104,8 @@ def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
             is_on_front,
             horizontal.at(amount),
             y,
-            vertical.at(score.low),
-            vertical.at(score.high),
+            vertical.at(_ends(score)[0]),
+            vertical.at(_ends(score)[1]),
             name_y,
             is_named,
         )
@@ -120,6 +120,11 @@ def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
     ]
     front = [point for point in points if point.leads]
     return Frontier(points, list(_steps(front)), vertical.marks, horizontal.marks, references, free)
+
+
+def _ends(score: Score) -> tuple[float, float]:
+    """The ends of the line of a score: without an interval none is drawn."""
+    return (score.mean, score.mean) if score.low is None or score.high is None else (score.low, score.high)
 
 
 def leading(points: Sequence[tuple[float, float]]) -> list[bool]:

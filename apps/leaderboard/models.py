@@ -45,8 +45,8 @@ class ScoreQuerySet(models.QuerySet["Score"]):
 class Score(models.Model):
     """An agent's result on one environment of a benchmark, or over all of it (`env_id` empty).
 
-    `mean`, `low` and `high` are normalized: 0 is the random agent's reference, 1 the best possible. The interval
-    is that of `gem.evaluation.scores.interval` over episodes.
+    `mean`, `low` and `high` are normalized: 0 is the random agent's reference, 1 the best possible. The interval is
+    that of the job's page, `gem.evaluation.intervals.estimate_return`, in which a seed counts once.
     """
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="scores")
@@ -57,8 +57,11 @@ class Score(models.Model):
     tools = models.TextField(blank=True, default="", db_default="")
     """The tools of the job and their budget, in words; empty without tools."""
     mean = models.FloatField()
-    low = models.FloatField()
-    high = models.FloatField()
+    low = models.FloatField(null=True, blank=True)
+    high = models.FloatField(null=True, blank=True)
+    """The ends of the 95 % interval; null where there is none."""
+    reason = models.TextField(blank=True, default="", db_default="")
+    """Why there is no interval, as a sentence; empty if there is one."""
     mean_return = models.FloatField()
     success_rate = models.FloatField()
     n = models.PositiveIntegerField()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -16,19 +16,33 @@ from apps.leaderboard.models import Score
 from apps.leases import RowsLocked, patient_transaction
 from gem import benchmarks
 from gem.benchmarks import Benchmark, BenchmarkEntry
-from gem.evaluation.scores import Interval, interval, pool
+from gem.evaluation.scores import Estimate, SeedSums, estimate_return, pool_estimates, scaled
 from gem.evaluation.spec import EvaluationSpec
 
 logger = logging.getLogger(__name__)
+
+NOTHING = Estimate(0.0, None, None, 0, "No interval: none of its episodes counts.")
+"""The estimate of an environment in which no episode counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
     """The counted episodes of one environment."""
 
-    returns: list[float]
+    returns_by_seed: list[list[float]]
     won: int
     errors: int
+
+    @property
+    def returns(self) -> list[float]:
+        """The returns of all seeds."""
+        return [value for returns in self.returns_by_seed for value in returns]
+
+    def score(self, entry: BenchmarkEntry) -> Estimate:
+        """The mean return on the scale of the benchmark, with the interval of the job's page."""
+        if not self.returns_by_seed:
+            return NOTHING
+        return scaled(estimate_return(map(SeedSums.of, self.returns_by_seed)), entry.score)
 
 
 @transaction.atomic
@@ -47,13 +61,33 @@ def record_scores(job_id: str) -> int:
     benchmark = benchmarks.load(spec.benchmark)
     if spec.benchmark_version != benchmark.version:  # the scale of the earlier version is not known any more
         return 0
+    if not _is_as_ranked(job, benchmark):
+        return 0
     results = {entry.env_id: _results(job, entry.env_id) for entry in benchmark.entries}
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
     if all(score.n for score in scores):
-        scores.append(_overall(job, benchmark, scores))
+        scores.append(_overall(job, benchmark, scores, results))
     for score in scores:
         score.tools = spec.tools_in_words
     return len(Score.objects.bulk_create(scores))
+
+
+def _is_as_ranked(job: Job, benchmark: Benchmark) -> bool:
+    """Whether the episodes were played on the versions and the data that the benchmark names.
+
+    Results on data that stand in for others say little about these, so they are never ranked as the same.
+    """
+    columns = "env_id", "env_version", "data_hash"
+    played = Episode.objects.filter(batch=job.batch_id).order_by().values_list(*columns).distinct()
+    entries = {entry.env_id: entry for entry in benchmark.entries if entry.random is not None}
+    for env_id, version, data_hash in played:
+        entry = entries.get(env_id)
+        if entry is None:  # the first benchmark does not say on which version and data it is played
+            continue
+        if version != entry.env_version or (entry.data is not None and data_hash != entry.data.hash):
+            logger.warning("job %s: not ranked, because %s was played on another version or data", job.pk, env_id)
+            return False
+    return True
 
 
 def record_missing_scores() -> int:
@@ -61,16 +95,10 @@ def record_missing_scores() -> int:
 
     A job whose row somebody holds locked, or whose scores cannot be computed, does not keep the others waiting.
     """
-    present = (benchmarks.load(name) for name in benchmarks.names())
+    waiting = Job.objects.filter(state=Job.State.DONE, scores=None, spec__benchmark__in=benchmarks.names())
+    columns = "pk", "spec__benchmark", "spec__benchmark_version"
     missing = [
-        job_id
-        for benchmark in present
-        for job_id in Job.objects.filter(
-            state=Job.State.DONE,
-            scores=None,
-            spec__benchmark=benchmark.name,
-            spec__benchmark_version=benchmark.version,
-        ).values_list("pk", flat=True)
+        job_id for job_id, name, version in waiting.values_list(*columns) if version == benchmarks.load(name).version
     ]
     return sum(map(_record_missing, missing))
 
@@ -89,46 +117,49 @@ def _record_missing(job_id: str) -> bool:
 def _results(job: Job, env_id: str) -> Results:
     episodes = Episode.objects.filter(batch=job.batch_id, env_id=env_id)
     counted = episodes.ended().filter(seats__number=F("scored_seat"))
-    ended = list(counted.order_by("slot").values_list("seats__total_reward", "success"))
-    return Results(
-        returns=[reward for reward, _ in ended],
-        won=sum(bool(success) for _, success in ended),
-        errors=episodes.filter(status=Episode.Status.FAILED).count(),
-    )
+    by_seed: dict[int, list[float]] = {}
+    won = 0
+    for seed, reward, success in counted.order_by("slot").values_list("seed", "seats__total_reward", "success"):
+        by_seed.setdefault(seed, []).append(reward)
+        won += bool(success)
+    return Results(list(by_seed.values()), won, episodes.filter(status=Episode.Status.FAILED).count())
 
 
 def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Results) -> Score:
-    n = len(results.returns)
-    normalized = interval([entry.normalize(value) for value in results.returns]) if n else Interval(0.0, 0.0, 0.0)
+    returns = results.returns
+    n = len(returns)
+    estimate = results.score(entry)
     return Score(
         job=job,
         agent_id=job.agent_id,
         benchmark=benchmark.name,
         benchmark_version=benchmark.version,
         env_id=entry.env_id,
-        mean=normalized.mean,
-        low=normalized.low,
-        high=normalized.high,
-        mean_return=math.fsum(results.returns) / n if n else 0.0,
+        mean=estimate.mean,
+        low=estimate.low,
+        high=estimate.high,
+        reason=estimate.reason,
+        mean_return=math.fsum(returns) / n if n else 0.0,
         success_rate=results.won / n if n else 0.0,
         n=n,
         errors=results.errors,
     )
 
 
-def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score]) -> Score:
-    """The mean over environments, with equal weights."""
+def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score], results: Mapping[str, Results]) -> Score:
+    """The mean over environments, with equal weights, and its interval if there is one (`pool_estimates`)."""
     count = len(scores)
-    pooled = pool([Interval(score.mean, score.low, score.high) for score in scores])
+    estimate = pool_estimates([results[entry.env_id].score(entry) for entry in benchmark.entries])
     return Score(
         job=job,
         agent_id=job.agent_id,
         benchmark=benchmark.name,
         benchmark_version=benchmark.version,
         env_id="",
-        mean=pooled.mean,
-        low=pooled.low,
-        high=pooled.high,
+        mean=estimate.mean,
+        low=estimate.low,
+        high=estimate.high,
+        reason=estimate.reason,
         mean_return=math.fsum(score.mean_return for score in scores) / count,
         success_rate=math.fsum(score.success_rate for score in scores) / count,
         n=sum(score.n for score in scores),

@@ -22,9 +22,10 @@ from apps.htmx import wants_part
 from apps.jobs import pages
 from apps.jobs.models import Job
 from apps.jobs.results import datasets
+from apps.jobs.results.tallies import Tally
 from apps.leaderboard import human_tries
 from apps.leaderboard.board import Row, ranked
-from apps.leaderboard.evidence import all_of, stand_ins_of
+from apps.leaderboard.evidence import actions_by_environment, actions_of, all_of, stand_ins_of
 from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Verdict, compare, why_not
@@ -77,6 +78,7 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
         "both": tools or Score.objects.of(benchmark).with_tools(True).exists(),
         "rows": rows,
         "spent": tokens,
+        "actions": actions_of(scores, env_id),
         "stand_ins": all_of(stand_ins),
         "frontier": frontier(scores, tokens) if scores else None,
         "opened": _detail(request, int(opened))
@@ -164,9 +166,10 @@ def scores(request: HttpRequest) -> HttpResponse:
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
     listed = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
-    spent, stand_ins = tokens_per_episode(listed, env_id), stand_ins_of(listed)
+    spent, stand_ins, actions = tokens_per_episode(listed, env_id), stand_ins_of(listed), actions_of(listed, env_id)
     for row in ranked(listed):
-        writer.writerow(_cells(row, env_id, spent.get(row.score.job_id), stand_ins[row.score.job_id]))
+        key = row.score.job_id
+        writer.writerow(_cells(row, env_id, spent.get(key), actions[key], stand_ins[key]))
     return response
 
 
@@ -179,6 +182,7 @@ COLUMNS = (
     "score",
     "low",
     "high",
+    "why_no_interval",
     "return",
     "solved",
     "episodes",
@@ -188,6 +192,9 @@ COLUMNS = (
     "solved_high",
     "stand_in_data",
     "tokens_per_episode",
+    "actions",
+    "unreadable",
+    "forbidden",
     "benchmark",
     "version",
     "date",
@@ -195,7 +202,7 @@ COLUMNS = (
 )
 
 
-def _cells(row: Row, env_id: str, tokens: float | None, stand_ins: Iterable[DataUse]) -> list[Any]:
+def _cells(row: Row, env_id: str, tokens: float | None, tally: Tally, stand_ins: Iterable[DataUse]) -> list[Any]:
     score, owner = row.score, row.score.job.owner
     return [
         row.rank,
@@ -203,10 +210,12 @@ def _cells(row: Row, env_id: str, tokens: float | None, stand_ins: Iterable[Data
         owner.username if owner else "",
         _csv_text(score.tools),
         env_id or "all",
-        *(score.mean, score.low, score.high, score.mean_return, score.success_rate, score.n, score.errors),
+        *(score.mean, score.low, score.high, score.reason),
+        *(score.mean_return, score.success_rate, score.n, score.errors),
         *("yes" if score.errors else "no", score.success_low, score.success_high),
         "; ".join(f"{use.env_id}: {use.name} {use.data_hash} for {use.stands_in_for}" for use in stand_ins),
         "" if tokens is None else round(tokens, 1),
+        *(tally.actions or "", tally.unreadable_share, tally.forbidden_share),
         *(score.benchmark, score.benchmark_version, score.created.isoformat(), score.job_id),
     ]
 
@@ -250,7 +259,13 @@ def agents(request: HttpRequest) -> HttpResponse:
         benchmark = benchmarks.load(name)
         if env_id in benchmark.env_ids:
             scores = list(Score.objects.of(benchmark).with_tools(False).newest(env_id))
-            context = {"benchmark": benchmark, "env_id": env_id, "rows": ranked(scores), **_scale(scores)}
+            context = {
+                "benchmark": benchmark,
+                "env_id": env_id,
+                "rows": ranked(scores),
+                "actions": actions_of(scores, env_id),
+                **_scale(scores),
+            }
             return render(request, "leaderboard/agents.html", context)
     return HttpResponse("")
 
@@ -273,8 +288,8 @@ def _benchmark(request: HttpRequest) -> Benchmark:
 def _scale(scores: list[Score]) -> dict[str, float]:
     """The ends of the common axis of all intervals in a table."""
     return {
-        "low": min([0.0, *(score.low for score in scores)]),
-        "high": max([1.0, *(score.high for score in scores)]),
+        "low": min([0.0, *(score.mean if score.low is None else score.low for score in scores)]),
+        "high": max([1.0, *(score.mean if score.high is None else score.high for score in scores)]),
     }
 
 
@@ -300,6 +315,7 @@ def _detail(request: HttpRequest, score_id: int) -> dict[str, Any] | None:
     return {
         "score": score,
         "parts": parts,
+        "actions": actions_by_environment(score.job_id),
         "jobs": earlier.exclude(pk=score.pk).select_related("job").order_by("-created")[:5],
         "set_up": pages.set_up(score.job),
         "engine": gem.__version__,

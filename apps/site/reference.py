@@ -33,7 +33,8 @@ NAMES = (
     "gem.client.retries", "gem.client.credentials", "gem.client.events",
     "gem.client.events.base", "gem.client.events.episodes", "gem.client.events.jobs", "gem.client.events.trainings",
     "gem.client.schemas.base", "gem.client.schemas.account", "gem.client.schemas.catalog",
-    "gem.client.schemas.episodes", "gem.client.schemas.jobs",
+    "gem.client.schemas.episodes", "gem.client.schemas.jobs", "gem.client.schemas.scores",
+    "gem.client.schemas.job_results", "gem.client.schemas.trainings", "gem.client.schemas.leaderboard",
 )  # fmt: skip
 """The modules that have a page, those first that one needs first."""
 FOLDER = "reference"

@@ -13,12 +13,14 @@ class TrainingsConfig(AppConfig):
         from apps.accounts import personal_data, quotas  # noqa: PLC0415 (models are not ready before)
         from apps.jobs import kinds  # noqa: PLC0415
         from apps.jobs.models import Job  # noqa: PLC0415
-        from apps.trainings import alarms, events, limits, topics, views  # noqa: PLC0415
+        from apps.trainings import alarms, events, limits, pages, topics, views  # noqa: PLC0415
         from apps.trainings.personal_data import PART  # noqa: PLC0415
 
         kinds.register(
             Job.Kind.TRAINING,
-            kinds.KindOfJob(views.training, topics.events, events.training_events, alarms.titles),
+            kinds.KindOfJob(
+                views.training, topics.events, events.training_events, alarms.titles, pages.seconds_left_of
+            ),
         )
         personal_data.register(PART)
         for quota in limits.QUOTAS:

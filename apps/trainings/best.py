@@ -88,8 +88,14 @@ def choose(job: Job) -> Choice:
 
 
 def benchmark_of(env_id: str) -> str:
-    """The name of the benchmark that an environment belongs to; empty if it is in none."""
-    return next((name for name in benchmarks.names() if env_id in benchmarks.load(name).env_ids), "")
+    """The name of the first benchmark that an environment belongs to; empty if it is in none.
+
+    Benchmarks on the rows of a dataset are left out, because the training may have learned from these rows.
+    """
+    for name in benchmarks.names():
+        if any(entry.env_id == env_id and not entry.is_fixed for entry in benchmarks.load(name).entries):
+            return name
+    return ""
 
 
 def evaluate(job: Job) -> Job:

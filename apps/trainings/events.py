@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from apps.jobs.events import line, reason
+from apps.jobs.events import line, nothing, reason
 from apps.jobs.models import Job, JobEvent, Point
 from apps.trainings import alarms
 from gem.client import events
@@ -21,17 +21,13 @@ def training_events(job: Job, rows: Sequence[JobEvent]) -> Iterable[Event]:
     updates = [update for row in rows if row.kind == Kind.UPDATES for update in row.data.get("updates", ())]
     points = dict(Point.objects.filter(job=job, update__in=updates).values_list("update", "data")) if updates else {}
     for row in rows:
-        model, more = _MODELS.get(Kind(row.kind), (events.TrainingNoted, _nothing))
+        model, more = _MODELS.get(Kind(row.kind), (events.TrainingNoted, nothing))
         if model is events.TrainingCheckpoint and "agent" not in row.data:  # such as the evaluation of the best one
-            model, more = events.TrainingNoted, _nothing
+            model, more = events.TrainingNoted, nothing
         yield model.model_validate({"training": job.pk, **line(row), **more(job, row, points)})
 
 
 More = Callable[[Job, JobEvent, Points], dict[str, Any]]
-
-
-def _nothing(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
-    return {}
 
 
 def _queued(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
@@ -65,17 +61,13 @@ def _alarm(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
     return {"alarm": alarms.described(alarm_from(row.data["alarm"]))}
 
 
-def _reason(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
-    return reason(row)
-
-
 def _ended(job: Job, row: JobEvent, points: Points) -> dict[str, Any]:
     latest = row.data.get("latest", {})
     return {
         "state": row.data.get("state"),
         "update": latest.get("update"),
         "success": latest.get("success"),
-        **reason(row),
+        **reason(job, row, points),
     }
 
 
@@ -86,9 +78,9 @@ _MODELS: dict[Kind, tuple[type[Event], More]] = {
     Kind.SAMPLES: (events.TrainingSamples, _samples),
     Kind.CHECKPOINT: (events.TrainingCheckpoint, _checkpoint),
     Kind.ALARM: (events.TrainingAlarm, _alarm),
-    Kind.REQUEUED: (events.TrainingRequeued, _reason),
-    Kind.PAUSED: (events.TrainingPaused, _reason),
-    Kind.RESUMED: (events.TrainingResumed, _nothing),
+    Kind.REQUEUED: (events.TrainingRequeued, reason),
+    Kind.PAUSED: (events.TrainingPaused, reason),
+    Kind.RESUMED: (events.TrainingResumed, nothing),
     Kind.ENDED: (events.TrainingEnded, _ended),
 }
 """The event of each kind of row, and the function of its further fields. Any other row is a line of the log."""

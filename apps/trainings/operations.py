@@ -192,16 +192,16 @@ def pause(job_id: str, by: User) -> Job:
 
 @transaction.atomic
 def resume(job_id: str, by: User) -> Job:
-    """Continue a paused, cancelled or failed training from its last checkpoint.
+    """Continue a paused, stopped, cancelled or failed training from its last checkpoint.
 
     Raises:
-        NotYours, Unfit: if it belongs to somebody else, or is not stopped.
+        NotYours, Unfit: if it belongs to somebody else, or waits, runs or is done.
         TooManyJobs: see `check_room`.
         Job.DoesNotExist: if there is no such training.
     """
     job = _lock_training(job_id, by)
-    if job.state not in {Job.State.PAUSED, Job.State.CANCELLED, Job.State.FAILED}:
-        raise Unfit(f"This training is {job.state}. Only a paused, cancelled or failed training can be resumed.")
+    if job.state not in {Job.State.PAUSED, Job.State.STOPPED, Job.State.CANCELLED, Job.State.FAILED}:
+        raise Unfit(f"This training is {job.state}. Only one that was paused, stopped or cancelled or failed goes on.")
     _check_room_again(job)
     _queue(job, f"resumed by {by.get_username()}")
     return Job.objects.get(pk=job.pk)

@@ -210,8 +210,12 @@ def stop(claim: Claim, reason: str) -> None:
     Raises:
         LeaseLost: if this worker no longer owns the training. Nothing is written then.
     """
-    fail(claim, reason)
-    evaluate_if_requested(claim.job_id)
+    shard = _lock_owned_shard(claim)
+    shard.state, shard.reason = Shard.State.STOPPED, reason
+    shard.let_go()
+    shard.save(update_fields=["state", "reason", "lease_token", "lease_until"])
+    if end(claim.job_id, Job.State.STOPPED, reason, f"stopped by its alarm. {reason}", JobEvent.Tone.WARN):
+        evaluate_if_requested(claim.job_id)
 
 
 @transaction.atomic

@@ -25,10 +25,10 @@ from apps.htmx import wants_part
 from apps.jobs.errors import JobRefusal, NotYours
 from apps.jobs.models import Checkpoint, Job
 from apps.jobs.views import button, parent_of
-from apps.trainings import compare as comparing
 from apps.trainings import logs, operations, pages, permissions
 from apps.trainings.checkpoints import checkpoint_to_fork
 from apps.trainings.forms import FINE, OWN, PLAIN, TrainingForm, initial
+from apps.trainings.pages import compare as comparing
 from gem.credit import ALGORITHMS
 from gem.training import recipes
 from gem.training.recipes import Recipe

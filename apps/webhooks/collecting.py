@@ -1,7 +1,7 @@
-"""Which events are owed to whom: read from the jobs, as streams of events are, and written down as deliveries.
+"""Which events are owed to whom: read from rows, as streams of events are, and written down as deliveries.
 
-Nothing is noted when an event happens. A webhook knows how far it has read each job (`Place`), so one that could not
-be served for a while misses nothing, and no event gets two deliveries.
+Nothing is noted when an event happens. A webhook knows how far it has read each job, episode and duel (`Place`), so one
+that could not be served for a while misses nothing, and no event gets two deliveries.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import json
 import logging
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
-from apps.jobs.models import Job
 from apps.live.feed import Message
 from apps.live.streams import STREAMS
 from apps.webhooks.models import Delivery, Place, Webhook
+from apps.webhooks.sources import SOURCES, Source
 
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 500
 """Deliveries of one webhook that wait. While there are so many, no further events are read; none is lost."""
-MAX_JOBS = 50
-"""Jobs of one webhook that are read at once."""
+MAX_ROWS = 50
+"""Rows of one kind that are read at once for one webhook."""
 MAX_BODY_BYTES = 64 * 1024
 """A larger event is sent without its lists."""
 MAX_TEXT_CHARACTERS = 1000
@@ -50,43 +50,40 @@ def _collect_for(key: int) -> int:
         return 0
     room = MAX_WAITING - Delivery.objects.filter(webhook=webhook, state=Delivery.State.WAITING).count()
     number = 0
-    for job_id, seq in _changed_jobs(webhook):
-        if number >= room:
-            break
-        number += _read(webhook, job_id, seq)
+    for source in SOURCES.values():
+        if not source.is_chosen(webhook.events):
+            continue
+        for row, seq in source.changed(webhook, MAX_ROWS):
+            if number >= room:
+                return number
+            number += _read(webhook, source, row, seq)
     return number
 
 
-def _changed_jobs(webhook: Webhook) -> list[tuple[str, int]]:
-    """Jobs of the owner with changes that the webhook has not read, and the `seq` up to which it has read each."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT job.id, coalesce(place.seq, 0) FROM jobs_job job
-            LEFT JOIN webhooks_place place ON place.webhook_id = %s AND place.job = job.id
-            WHERE job.owner_id = %s AND job.seq > coalesce(place.seq, 0)
-            ORDER BY job.created LIMIT %s
-            """,
-            [webhook.pk, webhook.owner_id, MAX_JOBS],
-        )
-        return [(row[0], row[1]) for row in cursor.fetchall()]
-
-
-def _read(webhook: Webhook, job_id: str, seq: int) -> int:
-    """Write down the events of a job after `seq`, as many as are read at once; those that its owner may see."""
-    stream = STREAMS["job"]
-    audience = stream.audience_of(job_id, webhook.owner, "")
-    reading = stream.read(job_id, seq, audience)
+def _read(webhook: Webhook, source: Source, key: str, seq: int) -> int:
+    """Write down the events of a row after `seq`, as many as are read at once; those that its owner may see."""
+    stream = STREAMS[source.topic]
+    audience = stream.audience_of(key, webhook.owner, "")
+    reading = stream.read(key, seq, audience)
     messages: list[Message] = []
-    if Job.objects.visible_to(webhook.owner).filter(pk=job_id).exists():
+    if source.visible(webhook.owner, [key]):
         messages = [message for message in reading.messages if message.name in webhook.events]
     now = timezone.now()
     deliveries = [
-        Delivery(webhook=webhook, event=message.name, job=job_id, seq=message.seq, body=bounded(message.text), due=now)
+        Delivery(
+            webhook=webhook,
+            event=message.name,
+            topic=source.topic,
+            key=key,
+            seq=message.seq,
+            body=bounded(message.text),
+            due=now,
+        )
         for message in messages
     ]
     Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)
-    Place.objects.update_or_create(webhook=webhook, job=job_id, defaults={"seq": max(reading.upto, seq)})
+    read = {"seq": max(reading.upto, seq, 0), "is_over": reading.is_over and reading.upto >= reading.top}
+    Place.objects.update_or_create(webhook=webhook, topic=source.topic, key=key, defaults=read)
     return len(deliveries)
 
 

@@ -1,4 +1,4 @@
-"""The form that adds a webhook."""
+"""The form that adds or changes a webhook."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from gem.client.events import EVENTS
 from gem.errors import InvalidArgument
 from gem.net.http import check_url
 
+GROUPS = {
+    "job": "Your evaluations",
+    "training": "Your trainings",
+    "episode": "Live episodes that you play or start",
+    "duel": "Your duels",
+}
+"""The titles of the groups of events, by the beginning of their names."""
 CHOSEN_AT_FIRST = ["job.ended", "training.ended"]
 
 
@@ -71,7 +78,11 @@ class WebhookForm(forms.Form):
         return check_address(self.cleaned_data["url"])
 
     @property
-    def offered(self) -> list[tuple[str, str, bool]]:
-        """Every event that can be chosen, what it means, and whether it is chosen."""
+    def offered(self) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+        """The events that can be chosen in groups with their titles: name, what it means, and whether it is chosen."""
         chosen = self["events"].value() or []
-        return [(name, (EVENTS[name].__doc__ or "").partition("\n")[0], name in chosen) for name in OFFERED]
+        groups: dict[str, list[tuple[str, str, bool]]] = {}
+        for name in OFFERED:
+            meaning = (EVENTS[name].__doc__ or "").partition("\n")[0].replace("`", "")
+            groups.setdefault(GROUPS[name.partition(".")[0]], []).append((name, meaning, name in chosen))
+        return list(groups.items())

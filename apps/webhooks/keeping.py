@@ -7,6 +7,7 @@ from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
 
+from apps.webhooks import sources
 from apps.webhooks.models import Delivery
 
 KEPT = timedelta(days=30)
@@ -16,6 +17,7 @@ MOST_KEPT = 1000
 
 def forget_old() -> int:
     """Delete deliveries that are over and old, or that are not among the newest. Returns their number."""
+    sources.forget()
     over = Delivery.objects.exclude(state=Delivery.State.WAITING)
     number, _ = over.filter(created__lt=timezone.now() - KEPT).delete()
     with connection.cursor() as cursor:

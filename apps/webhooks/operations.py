@@ -1,26 +1,41 @@
-"""The operations of people on webhooks: add one, turn it off and on, delete it, and send a delivery again."""
+"""The operations of people on webhooks: add one, change it, turn it off and on, delete it, try it, and send again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db import connection, transaction
+from django.db import transaction
+from django.db.models import Max
 from django.db.models.functions import Now
+from django.utils import timezone
 from pydantic import SecretStr
 
 from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents import seal
+from apps.episodes.errors import Refusal
 from apps.queue import enqueue
 from apps.webhooks.limits import WEBHOOKS
 from apps.webhooks.models import OFFERED, Delivery, Webhook
 from apps.webhooks.signatures import make_secret
+from apps.webhooks.sources import SOURCES
+from gem.client.events import WebhookTest
 
 TASK = "webhooks.deliver"
 
 
-class TooManyWebhooks(Exception):
+class TooManyWebhooks(Refusal):
     """The person has as many webhooks as one person may have. The message is a sentence for them."""
+
+    status = 409
+    title = "Too many webhooks"
+
+
+class CannotTest(Refusal):
+    """No test can be sent now. The message is a sentence for the owner."""
+
+    status = 409
+    title = "No test was sent"
 
 
 @transaction.atomic
@@ -38,15 +53,34 @@ def add(owner: User, url: str, events: Iterable[str]) -> tuple[Webhook, str]:
     if problem := quotas.refusal(owner, WEBHOOKS):
         raise TooManyWebhooks(problem)
     secret = make_secret()
-    chosen = set(events)
     webhook = Webhook.objects.create(
         owner=owner,
         url=url,
-        events=[name for name in OFFERED if name in chosen],
+        events=_in_order(events),
         sealed_secret=seal.seal(SecretStr(secret)),
     )
     _begin_now(webhook)
     return webhook, secret
+
+
+@transaction.atomic
+def change(webhook: Webhook, *, url: str | None = None, events: Iterable[str] | None = None) -> Webhook:
+    """Change the address of a webhook or the events that it sends; what waits goes to the new address.
+
+    Of events that were not chosen before, those are sent that happen from now on.
+    """
+    webhook = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    before = webhook.events
+    if url is not None:
+        webhook.url = url
+    if events is not None:
+        webhook.events = _in_order(events)
+    webhook.save(update_fields=["url", "events"])
+    changed = [
+        topic for topic, source in SOURCES.items() if source.is_chosen(before) != source.is_chosen(webhook.events)
+    ]
+    _begin_now(webhook, changed)
+    return webhook
 
 
 @transaction.atomic
@@ -77,13 +111,45 @@ def send_again(delivery: Delivery) -> None:
         enqueue(TASK)
 
 
-def _begin_now(webhook: Webhook) -> None:
-    """Let a webhook send what happens from now on: all jobs of its owner are read up to now."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO webhooks_place (webhook_id, job, seq) SELECT %s, id, seq FROM jobs_job WHERE owner_id = %s
-            ON CONFLICT (webhook_id, job) DO UPDATE SET seq = excluded.seq
-            """,
-            [webhook.pk, webhook.owner_id],
-        )
+@transaction.atomic
+def send_test(webhook: Webhook) -> Delivery:
+    """Send an event that says nothing, once, so that the owner sees whether it arrives.
+
+    Raises:
+        CannotTest: if the webhook is off, or another test waits.
+    """
+    Webhook.objects.select_for_update(no_key=True).get(pk=webhook.pk)
+    if webhook.disabled is not None:
+        raise CannotTest("This webhook is off, so nothing is sent to it. Turn it on first.")
+    tests = Delivery.objects.filter(webhook=webhook, topic="webhook")
+    if tests.filter(state=Delivery.State.WAITING).exists():
+        raise CannotTest("A test is being sent already. Its result appears in the log.")
+    seq = (tests.aggregate(last=Max("seq"))["last"] or 0) + 1
+    now = timezone.now()
+    event = WebhookTest(seq=seq, at=now, webhook=webhook.pk)
+    delivery = Delivery.objects.create(
+        webhook=webhook,
+        event=event.event,
+        topic="webhook",
+        key=str(webhook.pk),
+        seq=seq,
+        body=event.model_dump_json(),
+        due=now,
+    )
+    enqueue(TASK)
+    return delivery
+
+
+def _begin_now(webhook: Webhook, topics: Iterable[str] = tuple(SOURCES)) -> None:
+    """Let a webhook send what happens from now on: all rows of its owner are read up to now."""
+    for topic in topics:
+        source = SOURCES[topic]
+        if source.is_chosen(webhook.events):
+            source.begin(webhook)
+        else:
+            source.end(webhook)
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    chosen = set(names)
+    return [name for name in OFFERED if name in chosen]

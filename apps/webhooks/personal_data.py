@@ -14,7 +14,7 @@ def _export(user: User) -> Iterator[ExportedFile]:
     fields = ("id", "url", "events", "disabled", "why_disabled", "created")
     yield ExportedFile("webhooks.json", [as_json(list(Webhook.objects.filter(owner=user).values(*fields)))])
     log = Delivery.objects.filter(webhook__owner=user).order_by("created")
-    rows = log.values("id", "webhook", "event", "job", "seq", "state", "status", "answer", "tried", "created")
+    rows = log.values("id", "webhook", "event", "topic", "key", "seq", "state", "status", "answer", "tried", "created")
     yield ExportedFile("webhook_deliveries.jsonl", (as_line(row) for row in rows.iterator()))
 
 

@@ -16,7 +16,7 @@ from apps.htmx import wants_part
 from apps.webhooks import operations, sending
 from apps.webhooks.forms import WebhookForm
 from apps.webhooks.models import Delivery, Webhook
-from apps.webhooks.operations import TooManyWebhooks
+from apps.webhooks.operations import CannotTest, TooManyWebhooks
 
 DELIVERIES_ON_A_PAGE = 50
 
@@ -48,17 +48,33 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
 @login_required
 def webhook(request: HttpRequest, webhook_id: int) -> HttpResponse:
     """A webhook of your own with its deliveries, the newest first."""
-    webhook = _webhook(request, webhook_id)
+    return _page(request, _webhook(request, webhook_id))
+
+
+def _page(request: HttpRequest, webhook: Webhook, form: WebhookForm | None = None) -> HttpResponse:
     page = page_of(webhook.deliveries.all(), request.GET, Delivery.objects.all(), DELIVERIES_ON_A_PAGE)
     waiting = webhook.deliveries.filter(state=Delivery.State.WAITING).count()
-    context = {"webhook": webhook, "page": page, "waiting": waiting, "most": sending.MAX_TRIES}
-    return render(request, "webhooks/webhook.html", context)
+    form = form or WebhookForm(initial={"url": webhook.url, "events": webhook.events})
+    context = {"webhook": webhook, "page": page, "waiting": waiting, "most": sending.MAX_TRIES, "form": form}
+    return render(request, "webhooks/webhook.html", context, status=422 if form.is_bound else 200)
+
+
+@require_POST
+@login_required
+def edit(request: HttpRequest, webhook_id: int) -> HttpResponse:
+    """Change the address of a webhook of your own, and what it sends."""
+    webhook, form = _webhook(request, webhook_id), WebhookForm(request.POST)
+    if not form.is_valid():
+        return _page(request, webhook, form)
+    operations.change(webhook, **form.cleaned_data)
+    messages.info(request, "The webhook is changed. This holds for what happens from now on.")
+    return redirect(webhook)
 
 
 @require_POST
 @login_required
 def change(request: HttpRequest, webhook_id: int) -> HttpResponse:
-    """Turn a webhook of your own off or on, or delete it."""
+    """Turn a webhook of your own off or on, try it, or delete it."""
     webhook = _webhook(request, webhook_id)
     do = request.POST.get("do")
     if do == "off":
@@ -67,6 +83,12 @@ def change(request: HttpRequest, webhook_id: int) -> HttpResponse:
     elif do == "on":
         operations.turn_on(webhook)
         messages.info(request, "The webhook is on. It sends what waits, and what happens from now on.")
+    elif do == "test":
+        try:
+            operations.send_test(webhook)
+            messages.info(request, "A test is sent. What your server answers appears in the log below; reload it.")
+        except CannotTest as refusal:
+            messages.info(request, str(refusal))
     elif do == "delete":
         operations.delete(webhook)
         messages.info(request, "The webhook is deleted. Nothing is sent to this address any more.")

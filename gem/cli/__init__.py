@@ -17,6 +17,7 @@ from typing import NoReturn
 import gem
 from gem.cli import (
     bench,
+    benchmark,
     check,
     compare,
     data,
@@ -26,8 +27,9 @@ from gem.cli import (
     play,
     replay,
     sandbox,
+    verify,
 )
-from gem.cli.server import jobs, leaderboard, login, logout, logs, pull, submit, whoami
+from gem.cli.server import jobs, leaderboard, login, logout, logs, pull, submit, webhooks, whoami
 from gem.client.errors import NotAuthenticated, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
@@ -45,8 +47,10 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "eval": (eval, "Let an agent play many episodes and print its scores."),
     "compare": (compare, "Compare two to six runs on the seeds that they share."),
     "replay": (replay, "Re-execute the episodes of a file and compare every turn."),
+    "verify": (verify, "Verify a certificate, and that episodes are those it was issued for."),
     "data": (data, "Show which problems the environments have here, or fetch them."),
     "bench": (bench, "Measure how fast an environment is on this machine."),
+    "benchmark": (benchmark, "List the benchmarks, show one, or check a file."),
     "index": (index, "Make, list and search the indexes of the search tool."),
     "sandbox": (sandbox, "Show how untrusted programs are confined on this machine."),
     "check": (check, "Check whether an environment keeps the contract."),
@@ -58,6 +62,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "logs": (logs, "Print the log of a job, and follow it."),
     "pull": (pull, "Fetch the episodes of a job, an episode, or a checkpoint."),
     "leaderboard": (leaderboard, "Print the ranking of agents on a benchmark."),
+    "webhooks": (webhooks, "Let a server send its events to an address of yours, and read what was sent."),
 }
 """The name of each command, its module and its description."""
 
@@ -77,8 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     arguments = vars(_parser().parse_args(argv))
     command, modules = arguments.pop("command"), arguments.pop("module")
-    if command in ("check", "play"):
-        arguments["modules"] = modules  # check passes them to another process, play prints them
+    if command in ("check", "play", "verify"):
+        arguments["modules"] = modules  # check and verify pass them to other processes, play prints them
     try:
         import_modules(modules)
         code: int = COMMANDS[command][0].run(**arguments)

@@ -14,6 +14,7 @@ from gem.errors import UsageError
 
 if TYPE_CHECKING:
     from gem.client import Client
+    from gem.client.schemas import Job
     from gem.evaluation.compare import Comparison, PairOfRuns
     from gem.evaluation.comparison.differences import Difference
     from gem.evaluation.comparison.runs import Measure, Run
@@ -117,14 +118,41 @@ def _fetch(client: Client, job_id: str) -> Run:
     environments: dict[str, dict[str, Any]] = {}
     for one in client.jobs.episodes(job_id):
         place = (one.env_id, one.seed, one.seat)
-        score = one.reached, one.outcome == "won", one.turn_count
         failed = one.outcome == "error"
-        episodes.append(ScoredEpisode(*place, tries[place], *score, failed=failed, name=one.id))
+        episodes.append(
+            ScoredEpisode(
+                *place,
+                repeat=tries[place],
+                total_reward=one.reached,
+                success=one.outcome == "won",
+                turns=one.turn_count,
+                tokens=one.tokens,
+                failed=failed and not one.unanswered,
+                unanswered=failed and one.unanswered,
+                name=one.id,
+            )
+        )
         environments.setdefault(one.env_id, {"env_version": one.env_version, "data_hash": one.data_hash})
         tries[place] += 1
     if not episodes:
         raise UsageError(f"No episode of the evaluation {job_id} has ended yet.")
-    return Run(job.agent, episodes, {**job.spec, "set_up": job.set_up or {}}, environments)
+    return Run(job.agent, episodes, {**job.spec, "set_up": job.set_up or {}}, environments, _remarks(job))
+
+
+def _remarks(job: Job) -> list[str]:
+    """What a reader has to know of how far an evaluation was played."""
+    found = []
+    if job.score is not None and job.score.partial:
+        found.append(
+            f"{job.agent} is partial: {job.score.counted:,} of {job.score.episodes:,} episodes count, and the "
+            f"comparison is of these. The job is {job.state}."
+        )
+    if job.state == "decided" and job.decision is not None:
+        found.append(
+            f"{job.agent} stopped as soon as a comparison was decided, so intervals and p-values for a fixed number of "
+            f"seeds are too optimistic. What holds: {job.decision.sentence}"
+        )
+    return found
 
 
 # ------------------------------------------------------------------ printing

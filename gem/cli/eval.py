@@ -282,6 +282,7 @@ def _write(file: TextIO, record: EpisodeRecord, players: Players) -> None:
 
 
 def _outcome(record: EpisodeRecord) -> Outcome:
+    from gem.evaluation.faults import faults_of  # noqa: PLC0415
     from gem.evaluation.scores import Outcome  # noqa: PLC0415
 
     tokens_in, tokens_out = record.tokens
@@ -295,6 +296,7 @@ def _outcome(record: EpisodeRecord) -> Outcome:
         problem=(record.identity.seed, record.seat),
         tokens_in=tokens_in,
         tokens_out=tokens_out,
+        faults=faults_of(record),
     )
 
 

@@ -19,6 +19,7 @@ from gem.client.resources.account import AccountResource
 from gem.client.resources.catalog import Agents, Benchmarks, Environments, Leaderboards, Uploads
 from gem.client.resources.episodes import Duels, Episodes
 from gem.client.resources.jobs import Jobs, Trainings
+from gem.client.resources.webhooks import WebhooksResource
 from gem.client.retries import Retries
 from gem.client.runners import AsyncRunner, SyncRunner
 from gem.client.transport import TIMEOUT_SECONDS
@@ -59,6 +60,7 @@ class Client(SyncRunner):
         self.trainings = Trainings[SyncRunner](self)
         self.benchmarks = Benchmarks[SyncRunner](self)
         self.leaderboards = Leaderboards[SyncRunner](self)
+        self.webhooks = WebhooksResource[SyncRunner](self)
 
     def make(self, env_id: str, **arguments: Any) -> RemoteEnv:
         """Make an environment on the server, which an agent program uses like one of `gem.make`.
@@ -96,3 +98,4 @@ class AsyncClient(AsyncRunner):
         self.trainings = Trainings[AsyncRunner](self)
         self.benchmarks = Benchmarks[AsyncRunner](self)
         self.leaderboards = Leaderboards[AsyncRunner](self)
+        self.webhooks = WebhooksResource[AsyncRunner](self)

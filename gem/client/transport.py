@@ -41,6 +41,10 @@ class Runner:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.url}>"
 
+    def client_beside_api(self) -> httpx2.Client:
+        """Make a client for addresses of the server that are not those of its API."""
+        return httpx2.Client(**{**self._settings, "base_url": self.url})
+
     @contextmanager
     def named_failures(self) -> Iterator[None]:
         """Report what httpx2 raises as `Unreachable`."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gem import registry
+from gem.benchmarks import Benchmark
 from gem.data.wiki import PAGES_HASH
 from gem.datasets import hub
 from gem.datasets.folder import allowed_sources, own_files
@@ -99,6 +100,34 @@ def will_play_on(env_id: str) -> DataUse | None:
         if (pin := hub.read_pin(dataset.repository)) is not None:
             return DataUse(env_id, f"{dataset.repository}@{pin.revision[:SHORT]}", "", "")
     return DataUse(env_id, f"{SAMPLE} {dataset.sample}", sample_hash(env_id), dataset.repository)
+
+
+def not_as_ranked(benchmark: Benchmark) -> list[str]:
+    """Why episodes that are played here would not count for a benchmark, as sentences; empty if they would.
+
+    It compares versions and data of the environments with those that the benchmark names, as far as they are known
+    without playing.
+    """
+    found = []
+    for entry in benchmark.entries:
+        if entry.random is None:  # the first benchmark says neither version nor data
+            continue
+        version = registry.spec(entry.env_id).version
+        if version != entry.env_version:
+            found.append(
+                f"{benchmark.name} ranks version {entry.env_version} of {entry.env_id}, and here it has version "
+                f"{version}."
+            )
+        use, wanted = will_play_on(entry.env_id), entry.data
+        if wanted is None or use is None or entry.env_id not in NAMED_DATASETS:
+            continue
+        is_other = bool(use.data_hash) and use.data_hash != wanted.hash
+        if is_other or bool(use.stands_in_for) != bool(wanted.stands_in_for):
+            found.append(
+                f"{benchmark.name} ranks {entry.env_id} on the {wanted.name}, and here it would be played on the "
+                f"{use.name}."
+            )
+    return found
 
 
 def sample_hash(env_id: str) -> str:

@@ -17,6 +17,19 @@ class Faults(NamedTuple):
     forbidden: int
     """Those that the rules do not allow (the error "rule")."""
 
+    @property
+    def unreadable_share(self) -> float | None:
+        """The share of the actions that were unreadable; None without any."""
+        return self.unreadable / self.actions if self.actions else None
+
+    @property
+    def forbidden_share(self) -> float | None:
+        """The share of the actions that were forbidden; None without any."""
+        return self.forbidden / self.actions if self.actions else None
+
+
+NO_FAULTS = Faults(0, 0, 0)
+
 
 def faults_of(record: EpisodeRecord) -> Faults:
     """Count the actions of the agent that the episode belongs to. With several seats, those of the others are not."""

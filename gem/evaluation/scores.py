@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gem.errors import InvalidArgument
+from gem.evaluation.faults import NO_FAULTS, Faults
 from gem.evaluation.intervals import (
+    MIN_SEEDS,
     Z95,
     Estimate,
     Interval,
@@ -24,12 +26,17 @@ __all__ = [
     "Estimate",
     "Interval",
     "Outcome",
+    "SeedSums",
     "Summary",
+    "estimate_return",
     "interval",
+    "over_environments",
     "paired_difference",
     "pass_at",
     "passes",
     "pool",
+    "pool_estimates",
+    "scaled",
     "student_t_interval",
     "summarize",
     "wilson",
@@ -39,8 +46,8 @@ __all__ = [
 def interval(values: Sequence[float]) -> Interval:
     """Compute the mean of one value for each seed and its 95 % interval, as `estimate_return` does.
 
-    Where that has no interval, because there are few values or all are equal, both ends are the mean: what is computed
-    from several intervals, such as the score of a benchmark, then takes this one as certain.
+    Where that has no interval, because there are few values or all are equal, both ends are the mean, for tables of
+    numbers that need ends. What claims something of agents uses `estimate_return`, which says why there is none.
 
     Raises:
         InvalidArgument: if there are no values.
@@ -81,6 +88,53 @@ def pool(intervals: Sequence[Interval]) -> Interval:
     return Interval(mean, mean - below, mean + above)
 
 
+def scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
+    """Convert a mean and the ends of its interval to another scale, which does not turn their order around."""
+    low, high = (None if end is None else scale(end) for end in (estimate.low, estimate.high))
+    return Estimate(scale(estimate.mean), low, high, estimate.seeds, estimate.reason)
+
+
+def pool_estimates(parts: Sequence[Estimate]) -> Estimate:
+    """Compute the mean over environments, with equal weights, and its interval if there is one.
+
+    Where all returns of an environment are equal, nothing is known of its error, and the others decide. There is no
+    interval if one of them has too few seeds for one, or if none has one.
+
+    Raises:
+        InvalidArgument: if there are no environments.
+    """
+    if not parts:
+        raise InvalidArgument("A mean over environments needs at least one.")
+    if len(parts) == 1:
+        return parts[0]
+    mean = math.fsum(part.mean for part in parts) / len(parts)
+    seeds = sum(part.seeds for part in parts)
+    fewest = min(parts, key=lambda part: part.seeds)
+    if fewest.seeds < MIN_SEEDS or all(part.interval is None for part in parts):
+        return Estimate(mean, None, None, seeds, fewest.reason)
+    known = [Interval(*(part.interval or (part.mean, part.mean, part.mean))) for part in parts]
+    return Estimate(*pool(known), seeds)
+
+
+def over_environments(
+    seeds_by_env: Iterable[Sequence[SeedSums]], statistic: Callable[[Iterable[SeedSums]], Estimate]
+) -> Estimate:
+    """Compute a statistic of several environments together, such as `estimate_return`, with equal weights.
+
+    Seeds of different environments are independent, so the errors of their means add up as squares. With few seeds in
+    one of them, all seeds are taken as one sample. Its spread includes the differences between environments, so the
+    interval is then wider than it need be.
+
+    Raises:
+        InvalidArgument: if there are no episodes.
+    """
+    found = [seeds for seeds in seeds_by_env if seeds]
+    parts = [statistic(seeds) for seeds in found]
+    if len(parts) > 1 and min(part.seeds for part in parts) < MIN_SEEDS:
+        return statistic(row for seeds in found for row in seeds)
+    return pool_estimates(parts)
+
+
 def pass_at(k: int, n: int, successes: int) -> float:
     """Estimate pass@k: the probability that at least one of `k` tries at a problem succeeds, from `n` tries.
 
@@ -111,6 +165,8 @@ class Outcome(NamedTuple):
     """Seed and seat; episodes with the same are tries at one problem. None if each episode has a seed of its own."""
     tokens_in: int = 0
     tokens_out: int = 0
+    faults: Faults = NO_FAULTS
+    """The agent's actions, and those that the environment did not accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +189,8 @@ class Summary:
     """The tokens of all episodes, including those that do not count."""
     passes: Mapping[int, Estimate] = field(default_factory=dict)
     """pass@k by k, with intervals over seeds (see `passes`); empty if a problem was tried once."""
+    faults: Faults = NO_FAULTS
+    """The actions of all episodes, including those that do not count."""
 
 
 def summarize(outcomes: Iterable[Outcome]) -> Summary:
@@ -161,6 +219,7 @@ def summarize(outcomes: Iterable[Outcome]) -> Summary:
         tokens_in=sum(outcome.tokens_in for outcome in ordered),
         tokens_out=sum(outcome.tokens_out for outcome in ordered),
         passes=passes(counted_outcomes),
+        faults=Faults(*(sum(numbers) for numbers in zip(NO_FAULTS, *(one.faults for one in ordered), strict=True))),
     )
 
 

@@ -39,12 +39,15 @@ def expand(patterns: Iterable[str]) -> list[str]:
     return ids
 
 
-def matching(pattern: str) -> list[str]:
-    """The registered ids that a pattern or an id matches."""
+def matching(pattern: str, among: Iterable[str] | None = None) -> list[str]:
+    """The registered ids, or those `among` these, that a pattern or an id matches."""
+    ids = [spec.id for spec in registry.specs()] if among is None else among
     if len(pattern) > MAX_PATTERN or pattern.count(WILDCARD) > 2:
         return []
+    if WILDCARD not in pattern:
+        return [env_id for env_id in ids if env_id == pattern]
     plain = pattern.replace("[", "[[]").replace("?", "[?]")  # only the wildcard has a meaning
-    return [spec.id for spec in registry.specs() if fnmatchcase(spec.id, plain)]
+    return [env_id for env_id in ids if fnmatchcase(env_id, plain)]
 
 
 def compact(ids: Collection[str]) -> list[str]:
@@ -59,14 +62,17 @@ def compact(ids: Collection[str]) -> list[str]:
     known = {spec.id for spec in registry.specs()}
     tokens += [env_id for env_id in ids if env_id not in known]
     places = {env_id: place for place, env_id in reversed(list(enumerate(ids)))}
-    return sorted(tokens, key=lambda token: min(places[env_id] for env_id in matching(token) or [token]))
+    return sorted(tokens, key=lambda token: min(places[env_id] for env_id in matching(token, chosen) or [token]))
 
 
 def _of_category(category: str, specs: list[EnvSpec], chosen: set[str]) -> list[str]:
     left = [spec for spec in specs if spec.id in chosen]
+    if not left:
+        return []
+    ids = [spec.id for spec in specs]
     tokens: list[str] = []
     for pattern in [f"{category}:*", *_of_difficulties(category, left)]:
-        matches = set(matching(pattern))
+        matches = set(matching(pattern, ids))
         if len(matches) > 1 and matches <= {spec.id for spec in left}:
             tokens.append(pattern)
             left = [spec for spec in left if spec.id not in matches]

@@ -105,6 +105,10 @@ class EvaluationSpec(BaseModel):
     """How often an episode that ends in an error is played again, before it counts as one."""
     count_as_failed: tuple[ErrorKind, ...] = ()
     """The errors that count as not solved. Others are left out of all results, and reported."""
+    stop_against: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9]{1,20}$")] = None
+    """Stop as soon as it is decided which of two agents solves more: this one, or that of the job with this id, which
+    plays the same seeds with the same settings. `group` is the other job of a submission with two agents, and then both
+    stop."""
 
     @model_validator(mode="before")
     @classmethod
@@ -238,13 +242,21 @@ class EvaluationSpec(BaseModel):
     @property
     def parts(self) -> list[EvaluationPart]:
         """The episodes to play: for each environment one part for every try."""
-        if self.benchmark and self.is_current:
-            parts = [
-                EvaluationPart(e.env_id, e.first_seed, e.episodes) for e in benchmarks.load(self.benchmark).entries
-            ]
+        played = self._played_benchmark
+        if played is not None:
+            parts = [EvaluationPart(e.env_id, e.first_seed, e.episodes) for e in played.entries]
         else:
             parts = [EvaluationPart(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
         return [part._replace(repeat=repeat) for part in parts for repeat in range(self.repeats)]
+
+    @property
+    def _played_benchmark(self) -> benchmarks.Benchmark | None:
+        """The version of the benchmark that is played; None without a benchmark, or if that version was not kept."""
+        if self.benchmark is None:
+            return None
+        if self.is_current:
+            return benchmarks.load(self.benchmark)
+        return benchmarks.earlier(self.benchmark, self.benchmark_version or 0)
 
     def repeat_of(self, slot: int) -> int:
         """Return the number of the try, from 0, of the episode with this place in the batch."""
@@ -325,13 +337,30 @@ def _fields_of_benchmark(data: dict[str, Any]) -> dict[str, Any]:
     for name, what in _NOT_RANKED.items():
         if data.get(name):
             raise UsageError(f"The benchmark {benchmark.name} is played without {what}; leave {name} out.")
-    return {**fields, "benchmark_version": benchmark.version}
+    return {**fields, **_help_of_benchmark(benchmark, data), "benchmark_version": benchmark.version}
+
+
+def _help_of_benchmark(benchmark: benchmarks.Benchmark, data: dict[str, Any]) -> dict[str, Any]:
+    """The wrappers that the benchmark determines, if it has any.
+
+    Raises:
+        UsageError: if `data` has other wrappers, or tools with which the benchmark is not played.
+    """
+    wrappers, chosen = wrapping.check(benchmark.wrappers), data.get("wrappers")
+    is_list = isinstance(chosen, list | tuple) and all(isinstance(wrapper, dict) for wrapper in chosen)
+    if chosen and is_list and wrapping.check(chosen) != wrappers:
+        raise UsageError(f"The benchmark {benchmark.name} is played without further wrappers; leave wrappers out.")
+    tools = data.get("tools") or ()
+    if isinstance(tools, list | tuple) and not benchmark.allows_tools(tuple(map(str, tools))):
+        choices = "; ".join(", ".join(choice) or "no tools" for choice in benchmark.tool_sets or ())
+        raise UsageError(f"The benchmark {benchmark.name} is played with one of these choices of tools: {choices}.")
+    return {"wrappers": wrappers} if wrappers and (not chosen or is_list) else {}
 
 
 _NOT_RANKED = {
-    "wrappers": "further wrappers",
     "retries": "second chances for episodes that end in an error",
     "count_as_failed": "rules of your own about errors",
+    "stop_against": "stopping early",
 }
 """Fields that a benchmark excludes, because results with them could not be compared, and what they would add."""
 

@@ -113,3 +113,7 @@ class StoredEpisode:
     set_up: Mapping[str, Any] | None = None
     """The settings of the agent, if the file has them."""
     engine_version: str = ""
+    digest: str = ""
+    """The digest that the file says it has (see `gem.verification.digests`); empty if the file does not say."""
+    inclusion: Mapping[str, Any] | None = None
+    """The proof that it belongs to a row, as `gem.verification.digests.Inclusion` in plain data."""

@@ -149,6 +149,8 @@ class _Episode(BaseModel):
     failed_by: Literal["", "environment", "agent"] = ""
     turn_count: int | None = None
     max_turns: int = 0
+    digest: str = ""
+    inclusion: dict[str, Any] | None = None
 
 
 def _parse_episode(path: Path, place: str, data: dict[str, Any]) -> StoredEpisode:
@@ -194,7 +196,14 @@ def _parse_episode(path: Path, place: str, data: dict[str, Any]) -> StoredEpisod
         names = agents.pop(episode.seat)
         opponent = opponent or ", ".join(dict.fromkeys(agents))
     return StoredEpisode(
-        episode.id or place, episode.agent or names, record, opponent, episode.agent_set_up, episode.engine_version
+        episode.id or place,
+        episode.agent or names,
+        record,
+        opponent,
+        episode.agent_set_up,
+        episode.engine_version,
+        episode.digest,
+        episode.inclusion,
     )
 
 

@@ -46,6 +46,7 @@ class PythonCodeTool(BaseTool):
 
     name: ClassVar[str] = "python"
     tool_type: ClassVar[str] = "python_code"
+    usually_repeats = True
 
     def __init__(
         self,

@@ -65,6 +65,9 @@ class BaseTool(RecordConstructorArgs):
     """Its name in `info["tool_type"]`, as in GEM; the default is `name`."""
     repeatable: bool = False
     """Whether the same call always gives the same output, so that a record can be verified by repeating the call."""
+    usually_repeats: bool = False
+    """Whether most calls give the same output, so that a record can be checked with two calls (see
+    `gem.verification.tapes`)."""
     has_external_instructions: bool = False
     """Whether its instructions come from elsewhere; they are then recorded with the episode."""
 

@@ -254,8 +254,9 @@ class ToolEnvWrapper(EnvWrapper):
         arguments = copy.deepcopy(dict(call.arguments))
         recorded = tape and tape.next(call.function, arguments)
         if tape and recorded and not call.fault:
+            may_repeat = tape.repeat and self._may_repeat(tool, recorded)
             tool = tool or self._tool_of(call, (candidate for candidate in self.tools if candidate.repeatable))
-            if not (tape.repeat and tool and tool.repeatable and recorded.tool):
+            if not may_repeat or (tool is None and not self.is_repeatable):
                 return recorded
         start = time.perf_counter()
         name, output = self._outcome(tool, call)
@@ -263,8 +264,24 @@ class ToolEnvWrapper(EnvWrapper):
             raise VersionChanged(f"The tool {name} answers from other data here than when the episode was played.")
         seconds = recorded.seconds if recorded else _since(start)
         return ToolUse(
-            name, call.function, arguments, self._truncate(output.text), output.error, seconds, {**output.details}
+            name, call.function, arguments, self.truncate(output.text), output.error, seconds, {**output.details}
         )
+
+    def _may_repeat(self, tool: BaseTool | None, recorded: ToolUse) -> bool:
+        """Whether a recorded call gives the same output again.
+
+        A record may say that no tool carried out the call, although there is one that would. It is believed only where
+        a tool that does not repeat could have been the reason.
+        """
+        if tool is not None:
+            return tool.repeatable
+        names = {candidate.name for candidate in self.tools if candidate.repeatable}
+        return recorded.tool in names or self.is_repeatable
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the outputs of all tools can be repeated, so that nothing is taken from a record that is verified."""
+        return all(tool.repeatable and not is_opaque(tool) for tool in self.tools)
 
     def _outcome(self, tool: BaseTool | None, call: ToolCall) -> tuple[str, ToolOutput]:
         """The name of the tool that carried out a call, empty if none could, and its output."""
@@ -293,7 +310,7 @@ class ToolEnvWrapper(EnvWrapper):
             valid, error, text, parsed = True, True, prompts.tool_failure(name, raised), action
         if not valid:
             return None
-        use = ToolUse(name, name, {"action": parsed}, self._truncate(text), bool(error), _since(start))
+        use = ToolUse(name, name, {"action": parsed}, self.truncate(text), bool(error), _since(start))
         return _Answer(len(parsed), use.output, [use])
 
     @staticmethod
@@ -304,7 +321,7 @@ class ToolEnvWrapper(EnvWrapper):
                 return tool
         return None
 
-    def _truncate(self, text: str) -> str:
+    def truncate(self, text: str) -> str:
         """An output, cut at `max_output` characters."""
         text = text.encode(errors="replace").decode()  # a lone surrogate can be neither stored nor tokenized
         if len(text) <= self.max_output:

@@ -18,6 +18,8 @@ ENDPOINT_PACKAGES = {"httpcore": "httpcore[asyncio]", "anyio": "httpcore[asyncio
 """Packages that endpoint agents need, in the same form."""
 CLIENT_PACKAGES = {"httpx2": "httpx2"}
 """Packages that the client of the REST API needs, in the same form."""
+VERIFICATION_PACKAGES = {"cryptography": "cryptography"}
+"""Packages that signatures need, in the same form."""
 
 MODULE_HINT = " One of your own is known once the module that registers it is named: --module NAME."
 """The sentence that the command line adds to the message about an unknown environment."""

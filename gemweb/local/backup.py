@@ -23,8 +23,8 @@ from psycopg.conninfo import conninfo_to_dict
 from gem import __version__
 from gemweb.local.config import StackConfig
 from gemweb.local.errors import StackError, explain
-from gemweb.local.postgres import find_binaries, home_of
-from gemweb.local.reach import database
+from gemweb.local.servers.postgres import find_binaries, home_of
+from gemweb.local.servers.reach import database
 from gemweb.local.state import StateFolder, make_folder
 
 MANIFEST, DUMP = "backup.json", "database.dump"

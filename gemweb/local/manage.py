@@ -6,8 +6,8 @@ import sys
 
 from gemweb.local.config import ROOT, StackConfig
 from gemweb.local.errors import StackError
-from gemweb.local.postgres import home_of
-from gemweb.local.reach import database
+from gemweb.local.servers.postgres import home_of
+from gemweb.local.servers.reach import database
 from gemweb.local.services import environment
 
 UNUSED_VALKEY = "redis://127.0.0.1:1/0"

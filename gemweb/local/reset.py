@@ -5,7 +5,7 @@ import sys
 
 from gemweb.local.config import StackConfig
 from gemweb.local.errors import StackError, explain
-from gemweb.local.postgres import home_of
+from gemweb.local.servers.postgres import home_of
 from gemweb.local.state import StateFolder
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gemweb.local.config import LOOPBACK, ROOT, StackConfig
-from gemweb.local.postgres import home_of
 from gemweb.local.process import Service
+from gemweb.local.servers.postgres import home_of
 from gemweb.local.state import secret
 
 QUEUES = "evaluate,verify"

@@ -13,13 +13,13 @@ from types import FrameType
 from gemweb.local import services
 from gemweb.local.config import ROOT, WILDCARD, StackConfig
 from gemweb.local.errors import StackError
-from gemweb.local.external import require_postgres, require_valkey
 from gemweb.local.guard import GuardProcess
-from gemweb.local.postgres import Postgres, home_of
 from gemweb.local.process import Running, Service
+from gemweb.local.servers.external import require_postgres, require_valkey
+from gemweb.local.servers.postgres import Postgres, home_of
+from gemweb.local.servers.valkey import Valkey
 from gemweb.local.state import StateFolder, secret
 from gemweb.local.supervisor import Console, Supervisor
-from gemweb.local.valkey import Valkey
 
 TICK_SECONDS = 0.1
 SERVED_SECONDS = 60.0

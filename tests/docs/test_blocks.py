@@ -68,6 +68,7 @@ NOT_HERE = {
 """How commands begin that are not run here, and why."""
 ONLY_READ = {
     "gemweb data fetch": "downloads",
+    "gemweb verify": "needs a certificate; tests/engine/verification/test_checking.py",
     "gemweb bench algorithms": "trains for minutes",
     "gemweb eval --agent random --benchmark games": "plays for a minute",
     "gemweb eval --agent endpoint --url https://api.example.org": "asks somebody else's server",
@@ -250,6 +251,7 @@ def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitu
     """Files that commands name, a server in Ollama's place, and somebody who leaves every game."""
     (folder / "coin_row.py").write_text(block("python", "class CoinRow"), "utf-8")
     (folder / "spec.json").write_text(*[text for *_, text in blocks("json") if '"agents": [' in text], "utf-8")
+    (folder / "mine.json").write_text(*[text for *_, text in blocks("json") if '"hidden_seeds"' in text], "utf-8")
     rows = [{"title": name, "text": f"{name} is the capital of Japan."} for name in ("Tokyo", "Kyoto")]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     record = next(rollout(make_agent("random"), [EpisodeRequest(0, "game:Wordle-v0-easy", seed=1)]))

@@ -13,7 +13,10 @@ from gem.registry import EnvSpec
 REASONING = ("letter_counting", "polynomial_multiplication", "n_queens", "rubiks_cube", "composite")
 """An ordinary dataset, one that walks through sets, one whose scorer evaluates, one without a single right answer,
 and several together. `test_reasoning_gym.py` goes through all."""
-PROBLEMS = ("math:GSM8K", "math:Geometry3K", "eval:MATH500", "qa:HotpotQA", "logic:RuleTaker-d2", "code:CodeContest")
+PROBLEMS = (
+    "math:GSM8K", "math:Geometry3K", "eval:MATH500", "qa:HotpotQA", "logic:RuleTaker-d2", "code:CodeContest",
+    "math:Drawn-v0-hard",
+)  # fmt: skip
 """One of each kind of problem: the others differ in their rows, which `tests/engine/problems/` goes through."""
 SHARED = {"rg", "math", "eval", "qa", "logic", "code"}
 """Categories whose ids share a class or two."""

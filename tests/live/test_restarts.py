@@ -15,9 +15,9 @@ from websockets.sync.client import ClientConnection
 from apps.agents.models import Agent
 from apps.play.shows import operations as shows
 from gemweb.local.guard import GuardProcess
-from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running, server_folder
-from gemweb.local.valkey import Valkey
+from gemweb.local.servers.postgres import Postgres
+from gemweb.local.servers.valkey import Valkey
 from tests.live import processes
 from tests.live.processes import fleet_on
 from tests.live.test_sockets import ROW, SEQ

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from gemweb.local.config import StackConfig
-from gemweb.local.reach import database
+from gemweb.local.servers.reach import database
 from tests.platform.conftest import TURNS, BroughtBack, backup
 from tests.services import ROOT, Stack, forget_state, running_stack
 

@@ -12,6 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 import gem
+from gem import benchmarks
 from gem.agents import Request, make_agent
 from gem.cli import main
 from gem.client import AsyncClient, Client, Retries
@@ -176,7 +177,7 @@ def test_a_show_is_followed_to_its_end(client: Client) -> None:
 def test_the_rest_of_the_resources(client: Client) -> None:
     assert client.environments.get("game:Sokoban-v0-easy").family
     assert len(list(client.environments.variants("game:Sokoban-v0"))) > 2
-    assert [benchmark.name for benchmark in client.benchmarks.list()] == ["games"]
+    assert [benchmark.name for benchmark in client.benchmarks.list()] == benchmarks.names()
     assert client.benchmarks.get("games").entries
     assert client.leaderboards.get("games").benchmark == "games"
     assert client.account.quotas().items
@@ -295,6 +296,34 @@ def test_a_job_is_submitted_followed_fetched_and_replayed(logged_in: Run, tmp_pa
     assert logged_in("pull", episode, "--out", "one.jsonl")[0] == 0
     assert "1 of 1 episode identical" in logged_in("replay", "one.jsonl")[1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["config", f"job-{job}.jsonl", "one.jsonl"]
+
+
+def test_jobs_are_compared_by_their_ids_and_stop_when_that_is_decided(logged_in: Run, client: Client) -> None:
+    wanted = ("--env", "game:GuessTheNumber-v0-easy", "--episodes", "200")
+    code, out, err = logged_in("submit", "--agent", "random", "--agent", "expert", *wanted, "--show", "0.03")
+    assert (code, "A difference of 3.0 points takes" in out) == (0, True), err
+    random = json.loads(logged_in("submit", "--agent", "random", *wanted, "--json")[1])["id"]
+    assert logged_in("logs", "-f", random)[0] == 0
+    expert = ("submit", "--agent", "expert", *wanted, "--stop-against", random, "--json")
+    job = json.loads(logged_in(*expert)[1])["id"]
+    code, out, _ = logged_in("logs", "-f", job)
+    assert (code, "stopped. Decided after" in out) == (0, True), "to stop so is to succeed"
+    decision = client.jobs.get(job).decision
+    assert decision is not None
+    assert (decision.against, decision.planned, decision.is_decided) == (random, 200, True)
+
+    code, out, err = logged_in("compare", random, job)
+    assert code == 0, err
+    assert "Caution: expert stopped as soon as a comparison was decided" in out
+    assert f"What holds: {decision.sentence}" in out
+    assert "Only" in out
+    data = json.loads(logged_in("compare", random, job, "--json", "--measure", "return")[1])
+    here = {(seed["env_id"], seed["seed"]): (seed["first"], seed["second"]) for seed in data["pairs"][0]["seeds"]}
+    there = [{row.seed: row.reached for row in client.jobs.episodes(key)} for key in (random, job)]
+    assert here == {
+        ("game:GuessTheNumber-v0-easy", seed): (there[0][seed], reached) for seed, reached in there[1].items()
+    }
+    assert "no evaluation that you may see" in logged_in("compare", random, "000000000000")[2]
 
 
 def test_a_cancelled_job_that_was_followed_is_no_success(logged_in: Run) -> None:

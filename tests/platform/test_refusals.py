@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gemweb.local.errors import StackError
-from gemweb.local.postgres import Postgres
+from gemweb.local.servers.postgres import Postgres
 from gemweb.local.state import NEEDED_BYTES, StateFolder, require_space
 from tests.services import ROOT, Stack, forget_state
 

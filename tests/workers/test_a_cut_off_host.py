@@ -15,8 +15,8 @@ import psycopg
 import pytest
 
 from gemweb.local.guard import GuardProcess
-from gemweb.local.postgres import Postgres
 from gemweb.local.process import Running
+from gemweb.local.servers.postgres import Postgres
 from tests.live.test_restarts import guarded, manage
 from tests.services import ROOT
 from tests.workers.processes import environment, wait_until, worker

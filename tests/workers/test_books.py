@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import connection
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from apps.accounts.models import CpuUse
 from apps.episodes.models import Episode
@@ -179,7 +181,7 @@ def test_two_workers_share_one_budget(submit_endpoint: Submit) -> None:
 
 @pytest.mark.long
 @pytest.mark.fault
-@pytest.mark.parametrize("budget", [4000, 15_000, 60_000])
+@pytest.mark.parametrize("budget", [1500, 4000, 15_000, 60_000])
 def test_killed_workers_and_lost_answers_never_exceed_the_budget(
     submit_endpoint: Submit, server: ModelServer, budget: int
 ) -> None:
@@ -198,5 +200,31 @@ def test_killed_workers_and_lost_answers_never_exceed_the_budget(
     recovery.reap()
     books = books_of(job.pk)
     assert served(server) <= books.tokens <= budget
+    assert books.tokens - books.estimated <= served(server), "what is not estimated was counted by the server"
     assert len(server.requests) <= books.requests
     assert Job.objects.get(pk=job.pk).state == Job.State.STOPPED
+
+
+FATES = ("bisect", "bisect", "bisect", "500", "broken-off", "reset", "uncounted")
+
+
+@pytest.mark.long
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from([600, 1500, 6000, 15_000, 40_000]),
+    st.sampled_from([1, 4, 16, 64]),
+    st.lists(st.sampled_from(FATES), min_size=1, max_size=7),
+)
+def test_the_books_of_a_job_hold_at_any_budget_whatever_becomes_of_its_answers(
+    submit_endpoint: Submit, server: ModelServer, budget: int, num_envs: int, fates: list[str]
+) -> None:
+    server.fates, server.tokens_in, server.tokens_out = ["bisect", *fates], 0, 0
+    del server.requests[:]
+    agent = {"on_failure": "forfeit", "max_tokens": 60, "concurrency": num_envs}
+    job = played(submit_endpoint("fated", episodes=400, num_envs=num_envs, token_budget=budget, agent=agent))
+    wait_until(lambda: not server.busy, "the last answers")
+    books = books_of(job.pk)
+    assert books.reserved == 0
+    assert books.tokens - books.estimated <= served(server) <= books.tokens <= budget
+    if set(fates) == {"bisect"}:
+        assert (books.tokens, books.estimated) == (served(server), 0), "every answer arrived"

@@ -10,8 +10,8 @@ import pytest
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.jobs import leases, operations
+from apps.jobs.leases.tries import discard
 from apps.jobs.models import Job, Shard
-from apps.jobs.tries import discard
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
 from gem.records import EpisodeRecord

@@ -22,7 +22,7 @@ from apps.jobs.models import Job, JobEvent, Shard
 from gem.agents import make_agent
 from gem.processes import ending_in_words
 from gem.rollout import rollout
-from gemweb.local.postgres import Postgres
+from gemweb.local.servers.postgres import Postgres
 from tests.live.test_restarts import Server, guarded, manage
 from tests.workers.environments import SLOW
 from tests.workers.processes import environment, wait_until, worker

@@ -22,7 +22,7 @@ from apps.jobs.models import Job, Point, Sample
 from apps.trainings import operations as trainings
 from apps.trainings.records import folder_of
 from gem.training.policy.prompts import policy_location
-from gemweb.local.postgres import Postgres
+from gemweb.local.servers.postgres import Postgres
 from tests.live.test_restarts import Server, guarded, manage
 from tests.workers.processes import environment, wait_until
 from tests.workers.records import fresh

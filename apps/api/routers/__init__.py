@@ -17,6 +17,7 @@ from apps.api.routers import (
     reports,
     trainings,
     uploads,
+    webhooks,
 )
 
 ROUTERS: tuple[tuple[str, Router], ...] = (
@@ -31,6 +32,7 @@ ROUTERS: tuple[tuple[str, Router], ...] = (
     ("/jobs", job_results.router),
     ("/trainings", trainings.router),
     ("/reports", reports.router),
+    ("/webhooks", webhooks.router),
     ("", leaderboard.router),
     ("", events.router),
 )

@@ -10,9 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja import Query, Router, Status
 
 from apps.api import answers
+from apps.api.answers.lines import jsonl
 from apps.api.callers import manager, visitor
 from apps.api.forms import checked, entries
-from apps.api.lines import jsonl
 from apps.api.paging import Cursor, Limit, bad_cursor, by_number, read_number
 from apps.api.problems import Invalid
 from apps.episodes import operations, verification

@@ -9,7 +9,7 @@ from ninja import Router
 
 from apps.accounts import visitors
 from apps.api.callers import token_of
-from apps.api.openapi import event_stream
+from apps.api.document.openapi import event_stream
 from apps.api.problems import Invalid, problem
 from apps.live.consumers import place_of
 from apps.live.feed import BEGINNING

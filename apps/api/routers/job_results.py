@@ -10,7 +10,7 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Query, Status
 
-from apps.api import readings
+from apps.api.answers import readings
 from apps.api.callers import account, manager
 from apps.api.forms import checked, entries
 from apps.api.paging import Cursor, Limit, read_number

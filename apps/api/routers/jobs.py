@@ -5,24 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from django.db.models import F
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Path, Query, Router, Status
 
 from apps.api import answers
-from apps.api.callers import account, manager, submitter
+from apps.api.answers.lines import jsonl
+from apps.api.callers import account, manager, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
-from apps.api.lines import jsonl
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
-from apps.jobs import admission, controls, estimates, operations, pages, results
+from apps.jobs import controls, estimates, operations, pages, results
 from apps.jobs.books.reading import books_by_episode, books_by_side, books_of, cost_of
 from apps.jobs.controls import logs
 from apps.jobs.errors import NotYours
 from apps.jobs.filing import Filing
-from apps.jobs.forms import EvaluationForm
+from apps.jobs.form.forms import EvaluationForm
 from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared
@@ -32,7 +33,7 @@ from gem.evaluation.data import played_on
 
 router = Router(tags=["jobs"])
 Kind = Literal["evaluation", "training"]
-State = Literal["queued", "running", "paused", "done", "stopped", "cancelled", "failed"]
+State = Literal["queued", "running", "paused", "done", "stopped", "decided", "cancelled", "failed"]
 Level = Literal["all", "warnings", "errors"]
 Slot = Annotated[int, Path(ge=0, le=2**31 - 1, description="The place of the episode in the job, from 0.")]
 Ending = Literal["won", "lost", "limit", "error"]
@@ -59,7 +60,7 @@ def list_jobs(
     if state is not None:
         rows = rows.filter(state=state)
     page, following = newest_first(rows.select_related("agent", "owner", "batch"), cursor, limit)
-    return schemas.JobPage(items=[answers.job_summary(request, row) for row in page], next=following)
+    return schemas.JobPage(items=answers.job_summaries(request, page), next=following)
 
 
 @router.post("", response={201: schemas.Submitted}, auth=submitter)
@@ -75,8 +76,23 @@ def submit_evaluation(request: HttpRequest, sent: schemas.NewEvaluation) -> Stat
     jobs = operations.submit_all(account(request), sent.specs, Filing.of(sent), idempotency_key=key_of_job(request))
     rows = [find(request, job.pk) for job in jobs]
     first = evaluation_or_training(request, rows[0])
-    summaries = [answers.job_summary(request, row) for row in rows]
-    return Status(201, schemas.Submitted(**first.model_dump(), jobs=summaries))
+    return Status(201, schemas.Submitted(**first.model_dump(), jobs=answers.job_summaries(request, rows)))
+
+
+@router.post("/power", response=schemas.Powers, auth=reader)
+def tell_power(
+    request: HttpRequest,
+    sent: schemas.NewEvaluation,
+    difference: Annotated[
+        float | None,
+        Query(None, ge=0.001, le=1, description="Say how many seeds show this one. 0.03: 3 points."),
+    ] = None,
+) -> schemas.Powers:
+    """Say how small a difference of solved seeds these jobs would show. Nothing is submitted."""
+    specs = sent.specs
+    agents = operations.check_all(account(request), specs)
+    found = estimates.powers(agents, specs, Job.objects.listed_for(request.user))
+    return schemas.Powers(pairs=[answers.power_of(power, difference) for power in found])
 
 
 @router.get("/{job_id}", response=schemas.Job)
@@ -138,7 +154,12 @@ def list_episodes_of_job(
     chosen = list(slots[: limit + 1])
     rows = finished.finished(job, hidden=job.may_be_changed_by(request.user)).filter(slot__in=chosen[:limit])
     columns = ("id", "slot", "env_id", "seed", "env_version", "data_hash", "reached", "turn_count")
-    renamed = {"outcome": F("ending"), "seat": F("scored_seat")}
+    renamed = {
+        "outcome": F("ending"),
+        "seat": F("scored_seat"),
+        "tokens": Coalesce("tokens_in", 0) + Coalesce("tokens_out", 0),
+        "unanswered": Q(failed_by=Episode.FailedBy.AGENT),
+    }
     return schemas.JobEpisodePage(
         items=[schemas.JobEpisode(**row) for row in rows.values(*columns, **renamed)],
         next=str(chosen[limit - 1]) if len(chosen) > limit else None,
@@ -317,5 +338,4 @@ def evaluation_or_training(request: HttpRequest, job: Job) -> schemas.Job:
     remaining = estimates.remaining(job) if job.kind == Job.Kind.EVALUATION else None
     is_known = remaining is not None and not remaining.forecast.unknown
     left = remaining.seconds.expected if remaining is not None and is_known else None
-    ahead = admission.jobs_ahead(job) if job.state == Job.State.QUEUED else None
-    return schemas.Job(**answers.job_data(request, job, left=left, ahead=ahead, remaining=remaining))
+    return schemas.Job(**answers.job_data(request, job, left=left, remaining=remaining))

@@ -12,15 +12,16 @@ from ninja import Query, Router, Status
 from apps.api import answers
 from apps.api.callers import account, player
 from apps.jobs.models import Job
+from apps.jobs.results.tallies import Tally
 from apps.leaderboard import human_tries
 from apps.leaderboard.board import Row, ranked
-from apps.leaderboard.evidence import stand_ins_of
+from apps.leaderboard.evidence import actions_by_environment, actions_of, stand_ins_of
 from apps.leaderboard.frontier import tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.play import limits
 from apps.play import operations as playing
 from gem import benchmarks
-from gem.benchmarks import Benchmark
+from gem.benchmarks import Benchmark, DataSource
 from gem.client import schemas
 from gem.errors import UsageError
 from gem.evaluation.data import DataUse
@@ -52,8 +53,11 @@ def get_leaderboard(
     if env_id and env_id not in benchmark.env_ids:
         raise Http404(f"{env_id} is not in the benchmark {benchmark.name}.")
     scores = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
-    tokens, stand_ins = tokens_per_episode(scores, env_id), stand_ins_of(scores)
-    items = [_row(row, tokens.get(row.score.job_id), stand_ins[row.score.job_id]) for row in ranked(scores)]
+    tokens, stand_ins, actions = tokens_per_episode(scores, env_id), stand_ins_of(scores), actions_of(scores, env_id)
+    jobs = {
+        score.job_id: (tokens.get(score.job_id), actions[score.job_id], stand_ins[score.job_id]) for score in scores
+    }
+    items = [_row(row, *jobs[row.score.job_id]) for row in ranked(scores)]
     return schemas.Leaderboard(benchmark=benchmark.name, version=benchmark.version, env_id=env_id, items=items)
 
 
@@ -78,11 +82,20 @@ def get_row(request: HttpRequest, score_id: int) -> schemas.Leaderboard:
         raise Http404("There is no such score.")
     uses = stand_ins_of([score])[score.job_id]
     parts = Score.objects.filter(job=score.job).exclude(env_id="").select_related("agent", "job__owner").order_by("pk")
+    actions = actions_by_environment(score.job_id)
     return schemas.Leaderboard(
         benchmark=score.benchmark,
         version=score.benchmark_version,
         env_id="",
-        items=[_row(Row(part, 0, 0), None, [use for use in uses if use.env_id == part.env_id]) for part in parts],
+        items=[
+            _row(
+                Row(part, 0, 0),
+                None,
+                actions.get(part.env_id, Tally()),
+                [use for use in uses if use.env_id == part.env_id],
+            )
+            for part in parts
+        ],
     )
 
 
@@ -99,6 +112,8 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
         version=benchmark.version,
         title=benchmark.title,
         summary=benchmark.summary,
+        score=benchmark.rule,
+        members=[name for name, _ in benchmark.members],
         entries=[
             schemas.BenchmarkEntry(
                 env_id=entry.env_id,
@@ -106,6 +121,12 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
                 episodes=entry.episodes,
                 random_return=entry.random_return,
                 best_return=entry.best_return,
+                anchor=entry.anchor.by if entry.anchor else "",
+                env_version=entry.env_version,
+                max_turns=entry.max_turns,
+                hidden_seeds=entry.hidden_seeds,
+                open_set=entry.open_set,
+                **_data(entry.data),
             )
             for entry in benchmark.entries
         ],
@@ -113,7 +134,14 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
     )
 
 
-def _row(row: Row, tokens: float | None, stand_ins: Iterable[DataUse]) -> schemas.Row:
+def _data(data: DataSource | None) -> dict[str, str]:
+    """The data of an environment of a benchmark as fields of its answer."""
+    if data is None:
+        return {}
+    return {"data": data.name, "data_hash": data.hash, "licence": data.licence, "stands_in_for": data.stands_in_for}
+
+
+def _row(row: Row, tokens: float | None, tally: Tally, stand_ins: Iterable[DataUse]) -> schemas.Row:
     score = row.score
     return schemas.Row(
         id=score.pk,
@@ -128,6 +156,7 @@ def _row(row: Row, tokens: float | None, stand_ins: Iterable[DataUse]) -> schema
         score=score.mean,
         low=score.low,
         high=score.high,
+        why_no_interval=score.reason,
         mean_return=score.mean_return,
         success_rate=score.success_rate,
         episodes=score.n,
@@ -137,6 +166,9 @@ def _row(row: Row, tokens: float | None, stand_ins: Iterable[DataUse]) -> schema
         success_high=score.success_high,
         stand_ins=[answers.data_of(use) for use in stand_ins],
         tokens_per_episode=tokens,
+        actions=tally.actions or None,
+        unreadable=tally.unreadable if tally.actions else None,
+        forbidden=tally.forbidden if tally.actions else None,
         job=score.job_id,
         created=score.created,
     )

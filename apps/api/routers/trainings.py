@@ -13,7 +13,6 @@ from apps.api.callers import account, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
-from apps.jobs import admission
 from apps.jobs.models import Job
 from apps.jobs.operations import cancel
 from apps.trainings import operations, pages, permissions
@@ -36,7 +35,7 @@ def list_trainings(request: HttpRequest, mine: bool = False, cursor: Cursor = ""
     rows = Job.objects.trainings()
     rows = rows.owned(request.user) if mine else rows.listed_for(request.user)
     page, following = newest_first(rows.select_related("agent", "owner", "batch"), cursor, limit)
-    return schemas.JobPage(items=[answers.job_summary(request, row) for row in page], next=following)
+    return schemas.JobPage(items=answers.job_summaries(request, page), next=following)
 
 
 @router.post("", response={201: schemas.Training}, auth=submitter)
@@ -170,11 +169,10 @@ def _find(request: HttpRequest, job_id: str) -> Job:
 
 def _training(request: HttpRequest, job: Job) -> schemas.Training:
     last = job.points.order_by("update").last()
-    ahead = admission.jobs_ahead(job) if job.state == Job.State.QUEUED else None
     choice, shown = choose(job), pages.shown_checkpoints(job, request.user)
     evaluations = Job.objects.evaluations().visible_to(request.user).filter(parent=job).order_by("created")
     return schemas.Training(
-        **answers.job_data(request, job, left=pages.seconds_left(job, last), ahead=ahead),
+        **answers.job_data(request, job, left=pages.seconds_left(job, last)),
         updates=int(job.spec["updates"]),
         updates_done=last.update if last else job.parent_update,
         last={**last.data} if last else None,

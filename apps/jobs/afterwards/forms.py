@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from apps.jobs.forms import EvaluationForm
+from apps.jobs.form.forms import EvaluationForm
 from gem.evaluation.submission import MAX_TAG, MAX_TAGS
 
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
+from apps.accounts.models import Viewer
+from apps.episodes.models import Episode
+from apps.jobs.comparisons.sides import Side
+from apps.jobs.results.missing import Missing, missing_from
 from gem.evaluation.compare import Comparison, PairOfRuns
 from gem.evaluation.comparison import power, ranks, words
 from gem.evaluation.comparison.differences import Difference
 from gem.evaluation.comparison.pairs import SeedPair
-from gem.evaluation.comparison.runs import Measure
+from gem.evaluation.comparison.runs import Measure, Score
+from gem.evaluation.comparison.settings import Setting, value_in_words
 
-LETTERS = "ABCDEF"
 MAX_MORE_SEEDS = 2_000
 """Above this number of seeds that would decide, the page says "over"."""
 SCALES = (0.1, 0.25, 0.5, 1.0)
@@ -90,36 +95,75 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class SideRow:
+    """One side by itself."""
+
+    side: Side
+    score: Score
+    ranks: ranks.RankInterval
+    cost: Decimal | None
+    missing: Missing | None
+    """What is missing from its results; None if nothing is."""
+
+    @property
+    def rank(self) -> str:
+        """The ranks that it may have."""
+        return ranks.in_words(self.ranks)
+
+    @property
+    def tokens_each(self) -> float | None:
+        """Tokens per episode; None if the agent uses none."""
+        return self.score.tokens / self.score.episodes if self.score.tokens and self.score.episodes else None
+
+
+@dataclass(frozen=True, slots=True)
 class Seed:
     """One seed of the list."""
 
     pair: SeedPair
     may_stand_beside: bool
     """Whether the two episodes can be replayed side by side."""
-
-    @property
-    def first_id(self) -> str:
-        """The id of an episode of the first run; empty if administrators have hidden it."""
-        return self.pair.first_episodes[0]
-
-    @property
-    def second_id(self) -> str:
-        """The id of an episode of the second run; empty if administrators have hidden it."""
-        return self.pair.second_episodes[0]
+    first_id: str
+    """The id of an episode of the first run; empty if administrators have hidden it."""
+    second_id: str
 
 
-def pair_rows(comparison: Comparison) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """A setting of all sides, in words."""
+
+    path: str
+    values: Sequence[str]
+    differs: bool
+
+
+def side_rows(sides: Sequence[Side], comparison: Comparison, viewer: Viewer) -> list[SideRow]:
+    """Return a row for each side; of three and more, the best first."""
+    rows = [
+        SideRow(side, score, interval, side.cost(viewer), missing_from(side.tally))
+        for side, score, interval in zip(sides, comparison.scores, comparison.ranks, strict=True)
+    ]
+    return sorted(rows, key=lambda row: row.ranks) if len(rows) > 2 else rows
+
+
+def setting_rows(settings: Sequence[Setting]) -> list[SettingRow]:
+    """Return the settings in words, those that differ first."""
+    rows = [SettingRow(row.path, [value_in_words(value) for value in row.values], row.differs) for row in settings]
+    return sorted(rows, key=lambda row: not row.differs)
+
+
+def pair_rows(comparison: Comparison, letters: Sequence[str]) -> list[Row]:
     """Return a row for each pair of runs that shares a seed."""
     return [
-        Row("", LETTERS[one.first], LETTERS[one.second], one.difference, comparison.measure, number)
+        Row("", letters[one.first], letters[one.second], one.difference, comparison.measure, number)
         for number, one in enumerate(comparison.pairs)
         if one.difference is not None
     ]
 
 
-def environment_rows(pair: PairOfRuns, measure: Measure) -> list[Row]:
+def environment_rows(pair: PairOfRuns, measure: Measure, letters: Sequence[str]) -> list[Row]:
     """Return a row for each environment, those with the largest difference first."""
-    rows = [Row(one.env_id, LETTERS[pair.first], LETTERS[pair.second], one, measure) for one in pair.environments]
+    rows = [Row(one.env_id, letters[pair.first], letters[pair.second], one, measure) for one in pair.environments]
     return sorted(rows, key=lambda row: (not row.difference.decided, -abs(row.difference.estimate.mean)))
 
 
@@ -133,22 +177,24 @@ def scale(rows: Sequence[Row]) -> tuple[float, float]:
     return -end, end
 
 
-def rank_texts(comparison: Comparison) -> list[str]:
-    """Return the ranks that each run may have."""
-    return [ranks.in_words(interval) for interval in comparison.ranks]
+def listed(pairs: Sequence[SeedPair], outcome: str, env_id: str) -> list[SeedPair]:
+    """Return the seeds with this outcome in this environment; all where these are empty."""
+    return [row for row in pairs if outcome in ("", row.outcome) and env_id in ("", row.env_id)]
 
 
-def seeds(pair: PairOfRuns, outcome: str, alike: Collection[str]) -> list[Seed]:
-    """Return the seeds of a pair with this outcome; all if it is empty.
+def seeds(pairs: Sequence[SeedPair], alike: Collection[str]) -> list[Seed]:
+    """Return seeds with the episodes that may be shown.
 
     Args:
         alike: the environments whose episodes can be replayed side by side.
     """
-    return [
-        Seed(row, bool(row.first_episodes[0] and row.second_episodes[0]) and row.env_id in alike)
-        for row in pair.pairing.pairs
-        if outcome in ("", row.outcome)
-    ]
+    names = [name for row in pairs for name in (*row.first_episodes, *row.second_episodes)]
+    hidden = set(Episode.objects.filter(pk__in=names).exclude(hidden_reason="").values_list("pk", flat=True))
+    found = []
+    for row in pairs:
+        first, second = ("" if own[0] in hidden else own[0] for own in (row.first_episodes, row.second_episodes))
+        found.append(Seed(row, bool(first and second) and row.env_id in alike, first, second))
+    return found
 
 
 def _percent(count: int, total: int) -> str:

@@ -243,6 +243,11 @@ def _check_can_go_on(job: Job) -> None:
     """Check that a job may go on, if it has ended: it was not cancelled, and its agents and a place are there."""
     if not job.over:
         return
+    if job.state == State.DECIDED:
+        raise CannotChange(
+            "This job stopped because its comparison was decided, and further episodes would not change that. "
+            "Submit it again to play all of them."
+        )
     if job.state == State.CANCELLED:
         raise CannotChange(f"This job is {job.state_in_words}, so it cannot go on. Submit it again.")
     for slug in filter(None, (job.spec["agent"], job.spec.get("opponent"))):

@@ -65,6 +65,8 @@ class Forecast:
     """Of one worker."""
     prices: Mapping[str, float] | None
     """Those of a million input and output tokens of the agent; None if it has none."""
+    own: Mapping[str, Pace]
+    """The agent's own paces by environment, of those that it has played."""
 
     @property
     def tokens(self) -> Range:
@@ -136,7 +138,7 @@ def forecast(agent: Agent, spec: EvaluationSpec, parts: Iterable[EvaluationPart]
             found.append(_from_limit(env_id, count, elsewhere, limit))
         else:
             found.append(_unknown(env_id, count, limit))
-    return _total(found, (agent.set_up or {}).get("prices"))
+    return _total(found, (agent.set_up or {}).get("prices"), own)
 
 
 def turn_limit(env_id: str, spec: EvaluationSpec) -> int:
@@ -198,7 +200,7 @@ def _around(values: Iterable[float]) -> Range:
     return Range.between(min(listed) / MARGIN, max(listed) * MARGIN)
 
 
-def _total(parts: list[EnvForecast], prices: Mapping[str, float] | None) -> Forecast:
+def _total(parts: list[EnvForecast], prices: Mapping[str, float] | None, own: Mapping[str, Pace]) -> Forecast:
     return Forecast(
         parts=parts,
         turns=_sum([(part.turns, part.source) for part in parts]),
@@ -206,6 +208,7 @@ def _total(parts: list[EnvForecast], prices: Mapping[str, float] | None) -> Fore
         tokens_out=_sum([(part.tokens_out, part.source) for part in parts]),
         seconds=_sum([(part.seconds, part.source) for part in parts]),
         prices=prices or None,
+        own=own,
     )
 
 

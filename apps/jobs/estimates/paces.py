@@ -41,6 +41,8 @@ class Pace:
     tokens_in: float = 0.0
     tokens_out: float = 0.0
     """Prompt and completion tokens, per episode."""
+    solved: float = 0.0
+    """The share of them that were solved."""
     spreads: Mapping[str, float] | None = None
     """The standard deviation between episodes, by quantity (`QUANTITIES`)."""
 
@@ -92,11 +94,12 @@ def _jobs(tools: Sequence[str] | None, known: JobQuerySet | None) -> JobQuerySet
 
 
 def _evidence(jobs: JobQuerySet, env_ids: Iterable[str] | None, *keys: str) -> dict[tuple[Any, ...], Any]:
-    """Sums over the shards of the newest jobs, and of all of them for environments that these have not played."""
+    """Sums over the shards of the newest jobs; of all of them for environments that are asked for and not in these."""
+    newest = jobs.order_by("-created")[:NEWEST_JOBS]
     if env_ids is None:
-        return _sums(_shards(jobs, None), *keys)
+        return _sums(_shards(newest, None), *keys)
     wanted = set(env_ids)
-    rows = _sums(_shards(jobs.order_by("-created")[:NEWEST_JOBS], wanted), *keys)
+    rows = _sums(_shards(newest, wanted), *keys)
     missing = wanted - {env_id for env_id, *_ in rows}
     return {**rows, **_sums(_shards(jobs, missing), *keys)} if missing else rows
 
@@ -130,6 +133,7 @@ def _sums(shards: Any, *keys: str) -> dict[tuple[Any, ...], list[dict[str, Any]]
             shards=Count("pk"),
             total=Sum("return_sum"),
             squares=Sum("return_squares"),
+            won=Sum("won"),
             **sums,
             **squares,
         )
@@ -165,5 +169,6 @@ def _pace(rows: Sequence[Mapping[str, Any]], num_envs: int | None) -> Pace:
         max(0.0, squares / episodes - (total / episodes) ** 2),
         means["tokens_in"],
         means["tokens_out"],
+        sum(row["won"] for row in rows) / episodes,
         spreads,
     )

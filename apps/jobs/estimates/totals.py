@@ -10,10 +10,10 @@ import redis
 from django.db.models import F, Q, Sum
 
 from apps.agents.models import Agent
-from apps.jobs import admission
 from apps.jobs.estimates.forecasts import Forecast, forecast
-from apps.jobs.estimates.paces import Pace, paces
+from apps.jobs.estimates.paces import Pace
 from apps.jobs.estimates.ranges import Range
+from apps.jobs.estimates.starts import Start, start_of, start_of_new
 from apps.jobs.models import Job, JobQuerySet, Shard
 from apps.queue import workers_alive
 from apps.visibility import Visibility
@@ -22,9 +22,6 @@ from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 
 MIN_SEEDS = 10
 """Below this number of seeds in an environment, no interval is promised."""
-
-Z80 = 0.8416212335729143
-"""The 80th percentile of the standard normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +32,12 @@ class Estimate:
     forecast: Forecast
     seconds: Range
     """From its start to its end, with the workers that are alive now."""
-    wait: float
-    """Seconds until it starts."""
-    ahead: int
-    """Jobs that are served before it."""
+    start: Start
+    """When it would start."""
     workers: int
     half_width: float | None
     """About half the width of the mean return's 95 % interval."""
     token_budget: int | None
-
-    @property
-    def smallest_difference(self) -> float | None:
-        """The difference in mean return from an agent that varies as much which such jobs show in 80 % of comparisons.
-
-        It is that of independent results. Agents that find the same seeds easy show smaller ones.
-        """
-        return None if self.half_width is None else math.sqrt(2) * self.half_width * (Z95 + Z80) / Z95
 
     @property
     def evidence(self) -> int:
@@ -60,7 +47,8 @@ class Estimate:
     @property
     def total_seconds(self) -> Range:
         """From now to its end."""
-        return self.seconds.plus(Range(self.wait, self.wait, self.wait))
+        wait = self.start.seconds or 0.0
+        return self.seconds.plus(Range(wait, wait, wait))
 
     @property
     def may_exceed_budget(self) -> bool:
@@ -105,10 +93,9 @@ def estimate(
         episodes=spec.episodes_total,
         forecast=found,
         seconds=found.seconds.times(1 / workers),
-        wait=_work_left(Job.objects.active(), workers),
-        ahead=admission.jobs_ahead_of_new(Job.Kind.EVALUATION, owner_id, priority),
+        start=start_of_new(Job.Kind.EVALUATION, owner_id, priority),
         workers=workers,
-        half_width=_half_width(paces(agent, spec.env_ids, spec.tools, known), spec),
+        half_width=_half_width(found.own, spec),
         token_budget=spec.token_budget,
     )
 
@@ -124,7 +111,8 @@ def remaining(job: Job) -> Remaining | None:
     known = Job.objects.filter(Q(batch__visibility=Visibility.PUBLIC) | Q(owner=job.owner_id))
     found = forecast(job.agent, spec, parts, known)
     workers = worker_count()
-    wait = _work_left(Job.objects.active().filter(created__lt=job.created), workers)
+    start = start_of(job)
+    wait = (start.seconds or 0.0) if start is not None else 0.0
     used = job.shards.aggregate(tokens_in=Sum("tokens_in", default=0), tokens_out=Sum("tokens_out", default=0))
     tokens, prices = used["tokens_in"] + used["tokens_out"], (job.set_up or {}).get("prices")
     spent = (used["tokens_in"] * prices["tokens_in"] + used["tokens_out"] * prices["tokens_out"]) / 1e6 if prices else 0
@@ -148,25 +136,6 @@ def _half_width(paces_by_env: Mapping[str, Pace], spec: EvaluationSpec) -> float
         return None
     variance = sum(paces_by_env[part.env_id].variance * part.seats / part.episodes for part in parts)
     return Z95 * math.sqrt(variance) / len(parts) if variance else None
-
-
-def _work_left(jobs: JobQuerySet, workers: int) -> float:
-    """The seconds that all workers together need to finish these jobs, as far as their agents' paces are known."""
-    rows = (
-        Shard.objects.filter(job__in=jobs, skipped=False)
-        .exclude(state=Shard.State.DONE)
-        .values("job__agent", "env_id")
-        .annotate(left=Sum(F("count") - F("done")))
-        .order_by()
-    )
-    by_agent: dict[int, dict[str, int]] = {}
-    for row in rows:
-        by_agent.setdefault(row["job__agent"], {})[row["env_id"]] = row["left"]
-    seconds = 0.0
-    for agent in Agent.objects.filter(pk__in=by_agent):
-        left = by_agent[agent.pk]
-        seconds += sum(left[env_id] * pace.seconds for env_id, pace in paces(agent, left).items())
-    return seconds / workers
 
 
 def worker_count() -> int:

@@ -20,7 +20,7 @@ from gem.evaluation import selection, wrapping
 
 ONE = (
     "benchmark", "episodes_per_env", "seed", "repeats", "num_envs", "max_turns", "token_budget",
-    "money_budget", "max_episode_tokens", "opponent",
+    "money_budget", "max_episode_tokens", "opponent", "stop_against",
     "max_tool_uses", "tool_format", "backend", "retries", "max_error_share",
     "name", "notes", "tags", "priority", "visibility",
 )  # fmt: skip

@@ -18,16 +18,20 @@ from apps.accounts.models import User, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.htmx import wants_part
 from apps.jobs import estimates, operations
+from apps.jobs.decisions import checks
 from apps.jobs.errors import JobRefusal
 from apps.jobs.filing import PRIORITIES, Filing
 from apps.jobs.form import entries, matrix, picker
-from apps.jobs.forms import EvaluationForm, prefilled
+from apps.jobs.form.forms import EvaluationForm, prefilled
 from apps.jobs.models import Job
 from apps.jobs.results import datasets
 from gem import benchmarks
 from gem.errors import UsageError
 from gem.evaluation.submission import Submission
 from gem.validation.messages import field_errors
+
+MAX_COMPARABLE = 30
+"""The newest jobs of which those are offered that a job can be compared with."""
 
 
 @never_cache
@@ -168,12 +172,8 @@ def _choices(request: HttpRequest, form: EvaluationForm, data: QueryDict) -> dic
     experts = {agent.slug for agent in agents if agent.kind == Agent.Kind.EXPERT}
     columns = [slug for slug in (form["column"].value() or []) if slug in form.chosen_agents]
     pairs = matrix.left_out(form["row"].value() or [], columns, form["cell"].value() or [], ids, experts)
-    known = Job.objects.listed_for(request.user)
-    played = {
-        agent.slug: {env_id: pace.episodes for env_id, pace in estimates.paces(agent, ids, None, known).items()}
-        for agent in agents
-    }
     has_table = bool(ids) and (len(agents) > 1 or bool(pairs) or bool(experts))
+    opened = form["opened"].value() or []
     return {
         "form": form,
         "search": picker.Search.read(data),
@@ -187,8 +187,17 @@ def _choices(request: HttpRequest, form: EvaluationForm, data: QueryDict) -> dic
         "agents_more": agents_more,
         "find_agent": data.get("find_agent", "")[:80],
         "find": data.get("find", "")[:200],
-        "table": matrix.table(chosen_tokens, agents, pairs, form["opened"].value() or [], played) if has_table else [],
-        "opened": form["opened"].value() or [],
+        "table": matrix.table(chosen_tokens, agents, pairs, opened, _played(request, agents, ids)) if has_table else [],
+        "opened": opened,
+    }
+
+
+def _played(request: HttpRequest, agents: Sequence[Agent], env_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Counted episodes by agent and environment, as far as this person may know of them."""
+    known = Job.objects.listed_for(request.user)
+    return {
+        agent.slug: {env_id: pace.episodes for env_id, pace in estimates.paces(agent, env_ids, None, known).items()}
+        for agent in agents
     }
 
 
@@ -204,7 +213,9 @@ def _defaults() -> dict[str, Any]:
 def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
     """The estimate of each job of a submission."""
     owner = account_of(request.user)
-    nothing: dict[str, Any] = {"checked": form, "estimates": [], "document": ""}
+    points = (request.GET if request.method == "GET" else request.POST).get("points", "")[:20]
+    wanted = estimates.wanted_points(points)
+    nothing: dict[str, Any] = {"checked": form, "estimates": [], "document": "", "points": points, "wanted": wanted}
     if not form.is_valid() or form.spec is None:
         return nothing
     specs = form.spec.specs
@@ -215,18 +226,28 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         _add_refusal(form, refusal)
         return {**nothing, "document": document}
     known = Job.objects.listed_for(request.user)
+    newest = known.evaluations().filter(archived=None).select_related("agent").order_by("-created")[:MAX_COMPARABLE]
     priority = PRIORITIES[form.spec.priority]
     found = [
         (agent, estimates.estimate(agent, spec, known, request.user.pk, priority=priority))
         for agent, spec in zip(agents, specs, strict=True)
     ]
+    powers = estimates.powers(agents, specs, known)
     return {
-        "checked": form,
+        **nothing,
         "estimates": found,
+        "powers": [_with_seeds(power, wanted) for power in powers],
         "document": form.document,
+        "comparable": [job for job in newest if checks.plays_the_same(specs[0], job)],
         "episodes": sum(spec.episodes_total for spec in specs),
         "expected_data": datasets.expected(dict.fromkeys(env_id for spec in specs for env_id in spec.env_ids)),
     }
+
+
+def _with_seeds(power: estimates.Power, wanted: float | None) -> tuple[estimates.Power, int | None, int | None]:
+    """What a submission can show, with the seeds that a difference needs: of all environments, and of each."""
+    needed = power.seeds_needed(wanted) if wanted else None
+    return power, needed, None if needed is None else needed // power.environments
 
 
 def _add_refusal(form: EvaluationForm, refusal: JobRefusal) -> None:

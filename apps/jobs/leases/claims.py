@@ -31,6 +31,7 @@ from apps.holders import new_token
 from apps.jobs import admission
 from apps.jobs.books.store import JobStore
 from apps.jobs.changes import change, end, lock_shards, wake
+from apps.jobs.decisions.looks import last_look
 from apps.jobs.leases import error_share, faults
 from apps.jobs.models import Job, JobBooks, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
@@ -330,7 +331,8 @@ def end_if_done(job_id: str, text: str) -> bool:
         return False
     if problem := error_share.verdict(job_id):
         return end(job_id, Job.State.FAILED, problem, problem, JobEvent.Tone.LOSS)
-    return end(job_id, Job.State.DONE, "", text)
+    said = last_look(job_id)
+    return end(job_id, Job.State.DONE, "", f"{text}. {said}" if said else text)
 
 
 @transaction.atomic

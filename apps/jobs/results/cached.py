@@ -22,11 +22,17 @@ def shared(job: Job, name: str, compute: Callable[[], Result]) -> Result:
 
     Without Valkey it is computed each time.
     """
-    key = f"job-{name}:{job.pk}:{job.seq if job.over else ''}"
+    return shared_of_all([job], name, compute)
+
+
+def shared_of_all(jobs: Sequence[Job], name: str, compute: Callable[[], Result]) -> Result:
+    """What `compute` returns, or returned a short while ago, from all of these jobs together: see `shared`."""
+    parts = [f"{job.pk}:{job.seq if job.over else ''}" for job in jobs]
+    seconds = OVER_SECONDS if all(job.over for job in jobs) else RUNNING_SECONDS
     try:
-        return cast("Result", cache.get_or_set(key, compute, OVER_SECONDS if job.over else RUNNING_SECONDS))
+        return cast("Result", cache.get_or_set(f"job-{name}:{':'.join(parts)}", compute, seconds))
     except redis.RedisError as error:
-        logger.warning("%s of %s is not shared with other requests: %s", name, job, error)
+        logger.warning("%s of %s jobs is not shared with other requests: %s", name, len(jobs), error)
         return compute()
 
 

@@ -7,7 +7,7 @@ query sums the episodes by environment and seed. Its results are shared by reque
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Count, F, Max, Min, Q, Sum
@@ -15,8 +15,8 @@ from django.db.models import Count, F, Max, Min, Q, Sum
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
 from apps.jobs.results.cached import shared_by_many
-from gem.evaluation.intervals import MIN_SEEDS, Estimate, SeedSums, estimate_return, estimate_success
-from gem.evaluation.scores import Interval, pool
+from gem.evaluation import scores as statistics
+from gem.evaluation.intervals import Estimate, SeedSums, estimate_return, estimate_success
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +92,11 @@ def summarize(seeds_by_env: Mapping[str, Sequence[SeedSums]]) -> JobScores:
     }
     if not by_env:
         return JobScores()
-    everything = [row for seeds in seeds_by_env.values() for row in seeds]
-    returns = [scores.mean_return for scores in by_env.values() if scores.mean_return is not None]
-    successes = [scores.success for scores in by_env.values() if scores.success is not None]
     total = Scores(
-        _over_environments(returns, everything, estimate_return),
-        _over_environments(successes, everything, estimate_success),
+        statistics.over_environments(seeds_by_env.values(), estimate_return),
+        statistics.over_environments(seeds_by_env.values(), estimate_success),
     )
     return JobScores(total, by_env)
-
-
-def _over_environments(
-    parts: Sequence[Estimate], everything: Sequence[SeedSums], statistic: Callable[[Iterable[SeedSums]], Estimate]
-) -> Estimate:
-    """The mean over environments, with equal weights, and its interval if there is one.
-
-    Seeds of different environments are independent, so the errors of their means add up as squares. Where all returns
-    of an environment are equal, nothing is known of its error, and the others decide. With few seeds in one of them,
-    all seeds are taken as one sample. Its spread includes the differences between environments, so the interval is
-    then wider than it need be.
-    """
-    if len(parts) == 1:
-        return parts[0]
-    if min(part.seeds for part in parts) < MIN_SEEDS:
-        return statistic(everything)
-    return _pooled(parts)
 
 
 def over_environments(parts: Sequence[Scores]) -> Scores:
@@ -126,16 +106,6 @@ def over_environments(parts: Sequence[Scores]) -> Scores:
     """
     returns = [scores.mean_return for scores in parts if scores.mean_return is not None]
     successes = [scores.success for scores in parts if scores.success is not None]
-    return Scores(_pooled(returns), _pooled(successes)) if returns and successes else Scores()
-
-
-def _pooled(parts: Sequence[Estimate]) -> Estimate:
-    if len(parts) == 1:
-        return parts[0]
-    mean = sum(part.mean for part in parts) / len(parts)
-    seeds = sum(part.seeds for part in parts)
-    fewest = min(parts, key=lambda part: part.seeds)
-    if fewest.seeds < MIN_SEEDS or all(part.interval is None for part in parts):
-        return Estimate(mean, None, None, seeds, fewest.reason)
-    known = [Interval(*(part.interval or (part.mean, part.mean, part.mean))) for part in parts]
-    return Estimate(*pool(known), seeds)
+    if not (returns and successes):
+        return Scores()
+    return Scores(statistics.pool_estimates(returns), statistics.pool_estimates(successes))

@@ -61,8 +61,8 @@ def missing_from(tally: Tally) -> Missing | None:
     """What is missing from these sums, without bounds of the return; None if nothing is."""
     if not tally.is_partial:
         return None
-    solved = Bounds(tally.won / tally.total, (tally.won + tally.missing) / tally.total)
-    return Missing(tally.total, tally.n, tally.total - tally.done, tally.broken, tally.unanswered, solved)
+    solved = Bounds(tally.won / tally.needed, (tally.won + tally.missing) / tally.needed)
+    return Missing(tally.needed, tally.n, tally.needed - tally.done, tally.broken, tally.unanswered, solved)
 
 
 def missing_from_job(job: Job, tally: Tally, lines: Sequence[EnvironmentResults]) -> Missing | None:
@@ -86,7 +86,7 @@ def missing_from_job(job: Job, tally: Tally, lines: Sequence[EnvironmentResults]
 def bounds_of_mean_return(lines: Sequence[EnvironmentResults]) -> Bounds | None:
     """The mean return if all missing episodes had the lowest or the highest possible one; None if that is not known."""
     low = high = 0.0
-    total = sum(line.tally.total for line in lines)
+    total = sum(line.tally.needed for line in lines)
     for line in lines:
         low, high = low + line.tally.returns, high + line.tally.returns
         if line.tally.missing:

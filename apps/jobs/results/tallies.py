@@ -14,6 +14,8 @@ class Tally:
     """Sums over episodes. Environment errors and unanswered episodes are in `errors` and in no other result."""
 
     total: int = 0
+    spared: int = 0
+    """Episodes that were not played, because a comparison was decided without them."""
     done: int = 0
     won: int = 0
     limited: int = 0
@@ -36,6 +38,7 @@ class Tally:
         rows = list(shards)
         return cls(
             total=sum(shard.count for shard in rows),
+            spared=sum(shard.count - shard.done for shard in rows if shard.state == Shard.State.DECIDED),
             done=sum(shard.done for shard in rows),
             won=sum(shard.won for shard in rows),
             limited=sum(shard.limited for shard in rows),
@@ -58,9 +61,14 @@ class Tally:
         return self.done - self.errors
 
     @property
+    def needed(self) -> int:
+        """The episodes of which a result is wanted."""
+        return self.total - self.spared
+
+    @property
     def missing(self) -> int:
-        """Planned episodes that do not count: not played yet or any more, or without a result."""
-        return self.total - self.n
+        """Episodes of which a result is wanted and missing: not played yet or any more, or without a result."""
+        return self.needed - self.n
 
     @property
     def is_partial(self) -> bool:

@@ -16,6 +16,7 @@ from apps.jobs.analysis.seeds import SeedCell, SeedRow
 from apps.jobs.estimates import Range
 from apps.jobs.models import Job
 from apps.jobs.results import EnvironmentResults, EpisodeCell, Segment
+from gem.evaluation.comparison import words
 
 register = template.Library()
 
@@ -40,6 +41,12 @@ def _cell(cell: EpisodeCell, *, swap: bool) -> str:
         f' aria-label="{cell.words}"{oob}>'
         f'<svg class="icon" aria-hidden="true"><use href="{_icon(cell.state)}"/></svg></a>'
     )
+
+
+@register.filter
+def points(difference: float) -> str:
+    """A difference of shares: `14.2 points`."""
+    return words.amount(difference, "success")
 
 
 @register.filter

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec
     from gem.agents.endpoint.ledger import Books
     from gem.benchmarks import Benchmark
-    from gem.evaluation.scores import Estimate, Interval, Outcome, Summary
+    from gem.evaluation.scores import Estimate, Outcome, Summary
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
 
@@ -52,12 +52,12 @@ def print_scores(
         books: what all requests used, also those of episodes that were cut off; None if the agent sends none.
     """
     from gem import benchmarks  # noqa: PLC0415
-    from gem.evaluation.scores import pool, summarize  # noqa: PLC0415
+    from gem.evaluation.scores import pool_estimates, summarize  # noqa: PLC0415
 
     benchmark = benchmarks.load(spec.benchmark) if spec.benchmark else None
     summaries = {env_id: summarize(env_outcomes) for env_id, env_outcomes in outcomes.items()}
     ks = sorted({k for summary in summaries.values() for k in summary.passes if k > 1})
-    headings = ["environment", "episodes", "mean return", "solved", "mean turns"]
+    headings = ["environment", "episodes", "mean return", "solved", "mean turns", "unreadable", "forbidden"]
     headings += [f"pass@{k}" for k in ks] + (["tokens in", "out"] if players.endpoint else [])
     rows, scores = [], []
     for env_id, summary in summaries.items():
@@ -72,8 +72,9 @@ def print_scores(
     tools = f" with {spec.tools_in_words}" if spec.tools else ""
     print(f"{players.agent}{tools}{against}, {sum(map(len, outcomes.values())):,} episodes")
     table(headings + (["score"] if benchmark else []), rows)
-    if benchmark is not None and len(scores) == len(outcomes):
-        print(f"Score on {benchmark.name} (0: random, 1: best possible): {_interval(pool(scores))}")
+    if benchmark is not None and scores and len(scores) == len(outcomes):
+        score = pool_estimates(scores)
+        print(f"Score on {benchmark.name} (0: random, 1: {benchmark.one}): {_interval(score)}")
         if spec.tools:
             print("The agent used tools: do not compare this score with scores without tools.")
     print("In brackets: 95 % intervals over seeds.")
@@ -121,21 +122,29 @@ def _first_reason(reasons: Mapping[str, str], failed_by: str) -> str:
 
 def _columns(summary: Summary) -> list[str]:
     if summary.mean_return is None or summary.success is None or summary.mean_turns is None:
-        return ["0", "", "", ""]
+        return ["0", "", "", "", "", ""]
     solved = _share(summary.success)
-    return [f"{summary.n:,}", _interval(summary.mean_return), solved, f"{summary.mean_turns:.1f}"]
+    shares = (summary.faults.unreadable_share, summary.faults.forbidden_share)
+    return [
+        f"{summary.n:,}",
+        _interval(summary.mean_return),
+        solved,
+        f"{summary.mean_turns:.1f}",
+        *("" if share is None else f"{share:.1%}" for share in shares),
+    ]
 
 
-def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Interval | None:
-    """Return the mean over seeds of the normalized returns, as on the leaderboard."""
-    from gem.evaluation.scores import interval  # noqa: PLC0415
+def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Estimate | None:
+    """Return the mean return on the scale of the benchmark, as on the leaderboard."""
+    from gem.evaluation.scores import SeedSums, estimate_return, scaled  # noqa: PLC0415
 
-    entry = benchmark.entry(env_id)
-    means = [sum(map(entry.normalize, returns)) / len(returns) for returns in summary.returns_by_seed]
-    return interval(means) if summary.n else None
+    if not summary.returns_by_seed:
+        return None
+    estimate = estimate_return(map(SeedSums.of, summary.returns_by_seed))
+    return scaled(estimate, benchmark.entry(env_id).score)
 
 
-def _interval(value: Interval | Estimate) -> str:
+def _interval(value: Estimate) -> str:
     ends = "" if value.low is None or value.high is None else f" [{value.low:.3f}, {value.high:.3f}]"
     return f"{value.mean:.3f}{ends}"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gem.client.schemas import Job, Missing, Score
 
 HELP = "show this job; or a command and a job: " + ", ".join(f"{name} JOB" for name in CONTROLS)
-STATES = ("queued", "running", "paused", "done", "stopped", "cancelled", "failed")
+STATES = ("queued", "running", "paused", "done", "stopped", "decided", "cancelled", "failed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,8 +107,22 @@ def print_job(job: Job) -> None:
     reason = f" ({job.reason})" if job.reason else ""
     print(f"{job.kind} {job.id} {job.name}: {job.state}{reason}")
     left = "" if job.seconds_left is None else f", about {job.seconds_left:,.0f} s left"
-    ahead = "" if not job.jobs_ahead else f", {job.jobs_ahead:,} ahead of it"
-    print(f"{job.agent}, {job.episodes_done:,} of {job.episodes_total:,} episodes{left}{ahead}. {job.url}")
+    print(f"{job.agent}, {job.episodes_done:,} of {job.episodes_total:,} episodes{left}{_starts(job)}. {job.url}")
+
+
+def _starts(job: Job) -> str:
+    """Say when a queued job starts, as far as the server knows."""
+    found = job.start
+    if found is None:
+        return f", {job.jobs_ahead:,} ahead of it" if job.jobs_ahead else ""  # a server of an earlier version
+    ahead = f", {found.ahead:,} ahead of it" if found.ahead else ""
+    if found.waits_for_midnight:
+        return f"{ahead}, waits until midnight, UTC, because today's CPU seconds are used up"
+    if found.seconds is None:
+        return f"{ahead}, starts when a worker runs"
+    if found.unknown:
+        return f"{ahead}, starts in {found.seconds:,.0f} s at the earliest ({found.unknown:,} of unknown length)"
+    return f"{ahead}, starts in about {found.seconds:,.0f} s"
 
 
 def _score_row(score: Score) -> list[str]:

@@ -8,7 +8,9 @@ from gem.cli.output.tables import table
 from gem.cli.server import connection
 from gem.cli.server.connection import connect, print_json, share
 
-HEADINGS = ["agent", "rank", "score", "95 % interval", "solved", "episodes", "tokens per episode", "job"]
+HEADINGS = [
+    "agent", "rank", "score", "95 % interval", "solved", "unreadable", "episodes", "tokens per episode", "job"
+]  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +36,23 @@ def run(benchmark: str, env: str | None, tools: bool, url: str | None, as_json: 
     rows = []
     for row in board.items:
         tokens = "" if row.tokens_per_episode is None else f"{row.tokens_per_episode:,.0f}"
-        interval = f"{row.low:.3f} to {row.high:.3f}"
+        interval = "none" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
         solved = share(row.success_rate)
-        rows.append([row.agent, row.rank, f"{row.score:.3f}", interval, solved, f"{row.episodes:,}", tokens, row.job])
+        unreadable = share(row.unreadable / row.actions) if row.actions and row.unreadable is not None else ""
+        rows.append(
+            [
+                row.agent,
+                row.rank,
+                f"{row.score:.3f}",
+                interval,
+                solved,
+                unreadable,
+                f"{row.episodes:,}",
+                tokens,
+                row.job,
+            ]
+        )
     table(HEADINGS, rows)
+    if any(row.low is None for row in board.items):
+        print("Without an interval, a row may be anywhere: its rank is the whole range, and narrows no other.")
     return 0

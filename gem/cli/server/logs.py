@@ -12,7 +12,8 @@ from gem.cli.server.progress import ProgressBar
 if TYPE_CHECKING:
     from gem.client import Client
 
-ENDED_WELL = "done"
+DONE = "done"
+ENDED_WELL = frozenset({DONE, "decided"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def follow_job(client: Client, job_id: str, *, as_json: bool) -> int:
     """Print the events of a job as they happen, and return 1 if it failed or was cancelled, else 0."""
     from gem.client import events  # noqa: PLC0415 (the other commands start faster without it)
 
-    state = ENDED_WELL
+    state: str = DONE
     with ProgressBar(f"job {job_id}", "episodes") as bar:
         for event in client.jobs.events(job_id):
             if as_json:
@@ -47,5 +48,5 @@ def follow_job(client: Client, job_id: str, *, as_json: bool) -> int:
             if isinstance(event, events.JobEpisodes) and event.done is not None:
                 bar(event.done, event.total)
             if isinstance(event, events.JobEnded | events.TrainingEnded):
-                state = event.state or ENDED_WELL
-    return 0 if state == ENDED_WELL else 1
+                state = event.state or DONE
+    return 0 if state in ENDED_WELL else 1

@@ -24,7 +24,7 @@ EVALUATION_OPTIONS = {
     "money_budget": "money_budget", "max_episode_tokens": "max_episode_tokens",
     "tool": "tools", "tool_uses": "max_tool_uses", "tool_format": "tool_format", "wrapper": "wrappers",
     "backend": "backend", "retries": "retries", "without": "without", "notes": "notes", "tag": "tags",
-    "priority": "priority",
+    "priority": "priority", "stop_against": "stop_against",
 }  # fmt: skip
 """Options for evaluations, and the fields of the `Submission` that they set."""
 
@@ -62,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--wrapper", action="append", metavar="NAME", help="put this wrapper around the environments")
     group.add_argument("--backend", choices=["sync", "threads"], help="step environments in turn or in threads (sync)")
     group.add_argument("--retries", type=int, help="how often an episode that ends in an error is played again (0)")
+    group.add_argument(
+        "--stop-against",
+        metavar="JOB",
+        help="stop as soon as it is decided which of two agents solves more: this one or that of a job; 'group' "
+        "compares two agents that are submitted together",
+    )
     group.add_argument("--notes", help="what it is for")
     group.add_argument(
         "--tag", action="append", metavar="WORD", help="a word to find it by; may be given several times"
@@ -75,6 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--visibility", choices=["public", "unlisted", "private"], help="(what your account says)")
     parser.add_argument("--key", help="submit it once, however often the command runs with this key within a day")
     parser.add_argument("--print", action="store_true", dest="prints", help="print what would be submitted, as JSON")
+    parser.add_argument(
+        "--show",
+        type=float,
+        metavar="DIFFERENCE",
+        help="submit nothing, and say how small a difference it shows, and how many seeds show this one (0.03)",
+    )
     parser.add_argument("-f", "--follow", action="store_true", help="print its log until it ends")
     connection.add_arguments(parser)
 
@@ -90,6 +102,7 @@ def run(
     key: str | None,
     follow: bool,
     prints: bool,
+    show: float | None,
     url: str | None,
     as_json: bool,
     **options: Any,
@@ -102,6 +115,8 @@ def run(
     if not chosen.keys().isdisjoint({"agent", "agents"}):
         data = {name: value for name, value in data.items() if name not in {"agent", "agents"}}
     is_training = bool(recipe or settings) or (bool(data) and not is_document(data.get("spec") or data))
+    if is_training and show is not None:
+        raise UsageError("--show belongs to evaluations.")
     if is_training and chosen:
         raise UsageError("This is a training: options of evaluations do not belong to it.")
     if not is_training and not (data or chosen):
@@ -123,6 +138,8 @@ def run(
                 idempotency_key=key,
             )
             return _report(client, job, [job], follow=follow, as_json=as_json)
+        if show is not None:
+            return _print_power(client, {**data, **chosen}, show, as_json=as_json)
         submitted = _submit(client, {**data, **chosen}, name=name, visibility=visibility, key=key)
         return _report(client, submitted, submitted.jobs, follow=follow, as_json=as_json)
 
@@ -156,6 +173,31 @@ def _submit(client: Client, data: dict[str, Any], *, name: str, visibility: Any,
         if len(lines) < 2:
             raise
         raise UsageError("\n  ".join(["nothing was submitted.", *lines])) from error
+
+
+def _print_power(client: Client, data: dict[str, Any], difference: float, *, as_json: bool) -> int:
+    """Say what the jobs would show, and how many seeds show this difference."""
+    from gem.evaluation.comparison.words import amount  # noqa: PLC0415 (the other commands start faster without it)
+
+    found = client.jobs.power(data, difference=difference)
+    if as_json:
+        print_json(found)
+        return 0
+    rests = {
+        "paired": "the {evidence:,} seeds that both have played in the jobs {jobs}",
+        "unpaired": "{evidence:,} earlier episodes, as if the agents had nothing in common",
+        "nothing": "nothing that was played, so this is the most that it can take",
+    }
+    for one in found.pairs:
+        print(f"{one.first} against {one.second or 'an agent that is about as good'}:")
+        if one.smallest_difference is None:
+            print(f"  {one.seeds:,} seeds are too few to show any difference; it takes 10.")
+        else:
+            shown = amount(one.smallest_difference, "success")
+            print(f"  {one.seeds:,} seeds show a difference of {shown}, four times in five.")
+        print(f"  A difference of {amount(difference, 'success')} takes {one.seeds_needed:,} seeds.")
+        print("  This rests on " + rests[one.basis].format(evidence=one.evidence, jobs=" and ".join(one.jobs)) + ".")
+    return 0
 
 
 def _report(client: Client, job: Job, jobs: Sequence[JobSummary], *, follow: bool, as_json: bool) -> int:

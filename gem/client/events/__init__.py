@@ -53,6 +53,7 @@ from gem.client.events.trainings import (
     TrainingStarted,
     TrainingUpdates,
 )
+from gem.client.events.webhooks import WebhookTest
 
 __all__ = [
     "ENDINGS",
@@ -101,6 +102,7 @@ __all__ = [
     "TrainingStarted",
     "TrainingUpdates",
     "UnknownEvent",
+    "WebhookTest",
     "parse",
 ]
 
@@ -110,6 +112,7 @@ _ALL: tuple[type[Event], ...] = (
     JobQueued, JobStarted, JobEpisodes, JobShardRequeued, JobPaused, JobResumed, JobNoted, JobEnded,
     TrainingQueued, TrainingStarted, TrainingUpdates, TrainingSamples, TrainingCheckpoint, TrainingAlarm,
     TrainingRequeued, TrainingPaused, TrainingResumed, TrainingNoted, TrainingEnded,
+    WebhookTest,
 )  # fmt: skip
 EVENTS: dict[str, type[Event]] = {model.model_fields["event"].default: model for model in _ALL}
 """Every event by its name."""

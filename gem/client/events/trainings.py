@@ -6,7 +6,7 @@ from typing import Literal
 
 from gem.client.events.base import LogEvent, Queued, Reasoned
 from gem.client.schemas.base import Id, JobState
-from gem.client.schemas.jobs import Alarm
+from gem.client.schemas.trainings import Alarm
 
 
 class TrainingEvent(LogEvent):
@@ -92,7 +92,7 @@ class TrainingEnded(TrainingEvent, Reasoned):
 
     event: Literal["training.ended"] = "training.ended"
     state: JobState | None = None
-    """`done`, `cancelled` or `failed`; null in events of older versions of this site."""
+    """`done`, `stopped` by its alarm, `cancelled` or `failed`; null in events of older versions of this site."""
     update: int | None = None
     """The last update."""
     success: float | None = None

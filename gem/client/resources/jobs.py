@@ -29,6 +29,7 @@ from gem.client.schemas import (
     NewTraining,
     OneEnvironment,
     Pace,
+    Powers,
     Results,
     Retry,
     SeedPage,
@@ -100,6 +101,18 @@ class Jobs(Resource[R_co]):
             content["visibility"] = visibility
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
         return Request("POST", "jobs", Submitted, content=content, headers=headers, keyed=True)
+
+    @sends
+    def power(
+        self, spec: Submission | EvaluationSpec | Mapping[str, Any], *, difference: float | None = None
+    ) -> Request[Powers]:
+        """Return how small a difference of solved seeds a submission would show. Nothing is submitted.
+
+        Args:
+            difference: also say how many seeds show this one: 0.03 is 3 points.
+        """
+        content = dict(spec) if isinstance(spec, Mapping) else spec.model_dump(mode="json", exclude_unset=True)
+        return Request("POST", "jobs/power", Powers, {"difference": difference}, content=content)
 
     @sends
     def get(self, job_id: str) -> Request[Job]:

@@ -10,7 +10,7 @@ Visibility = Literal["public", "unlisted", "private"]
 """`public` is listed; `unlisted` is open to whoever has the address; `private` is for its owner."""
 Outcome = Literal["won", "lost", "limit", "error", "running", "abandoned"]
 """How an episode ended: solved, not solved, turn limit, environment error, or that it is running or abandoned."""
-JobState = Literal["queued", "running", "paused", "done", "stopped", "cancelled", "failed"]
+JobState = Literal["queued", "running", "paused", "done", "stopped", "decided", "cancelled", "failed"]
 Id = Annotated[str, Field(pattern=r"^[0-9a-hjkmnp-tv-z]{12}$")]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id
-from gem.client.schemas.jobs import Data
+from gem.client.schemas.scores import Data
 from gem.evaluation.submission import MAX_NAME, MAX_NOTES
 
 Table = Literal["episodes", "turns", "scores"]

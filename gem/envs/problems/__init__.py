@@ -34,6 +34,12 @@ QA: Mapping[str, str] = {
     "eval:Musique": "512 questions over two to four steps (MuSiQue).",
     "eval:Bamboogle": "125 questions of two steps that no page answers alone (Bamboogle).",
 }
+DRAWN: Mapping[str, str] = {
+    "easy": "Word problems of one or two steps.",
+    "medium": "Word problems of about three steps.",
+    "hard": "Word problems of four steps and more, or with a thought that has to be found first.",
+}
+"""Level of generated word problems to a summary."""
 LOGIC_DEPTHS = (0, 1, 2, 3, 5)
 SAMPLE_NOTE = "It plays on a built-in sample until the data are there: `gemweb data fetch {}`"
 
@@ -88,6 +94,16 @@ for depth in LOGIC_DEPTHS:
             "(RuleTaker). Problems are generated here without end until the data are there: "
             f"`gemweb data fetch logic:RuleTaker-d{depth}`"
         ),
+    )
+for suffix, level in {"": "easy", "-easy": "easy", "-medium": "medium", "-hard": "hard"}.items():
+    register(
+        f"math:Drawn-v0{suffix}",
+        "gem.envs.problems.drawn:DrawnEnv",
+        cost="fast",
+        turns="single",
+        board="text",
+        summary=f"{DRAWN[level]} Names and numbers are drawn from the seed.",
+        level=level,
     )
 for env_id, summary in CODE.items():
     register(

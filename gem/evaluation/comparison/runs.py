@@ -53,6 +53,8 @@ class Run:
     """How it was played, as nested plain data: `{"agent_set_up": {"temperature": 0.6}, "max_turns": 20}`."""
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What is set for each environment: its `env_version`, `env_kwargs`, `wrappers`, `data_hash` and `max_turns`."""
+    remarks: Sequence[str] = ()
+    """What a reader has to know of how far it was played, in sentences: each becomes a caution."""
 
     @property
     def seeds(self) -> dict[str, set[int]]:

@@ -16,29 +16,39 @@ IGNORED = frozenset({
 
 
 class Setting(NamedTuple):
-    """A setting that is not the same in all runs."""
+    """A setting, as each run has it."""
 
     path: str
     """Where it is: `agent_set_up.temperature`, or `game:Sokoban-v0.max_turns`."""
     values: tuple[Any, ...]
     """Its value in each run; None where it is not set."""
 
+    @property
+    def differs(self) -> bool:
+        """Whether it is not the same in all runs."""
+        return any(value != self.values[0] for value in self.values)
+
 
 class Caution(NamedTuple):
     """A difference between the runs that may explain the difference of their results."""
 
     kind: str
-    """`seeds`, `versions`, `wrappers`, `prompts`, `data`, `sampling`, `turn limits`, `tools`, `opponents`, `other`."""
+    """`seeds`, `versions`, `wrappers`, `prompts`, `data`, `sampling`, `turn limits`, `tools`, `opponents`, `other`, or
+    `remark` for what a run says of itself."""
     text: str
 
 
 def differing_settings(runs: Sequence[Run]) -> list[Setting]:
     """Return the settings that are not the same in all runs, by path; `settings` first, then each environment's."""
-    columns = [dict(_flat(run.settings, "")) for run in runs]
-    found = _differing(columns)
+    return [row for row in all_settings(runs) if row.differs]
+
+
+def all_settings(runs: Sequence[Run]) -> list[Setting]:
+    """Return the settings of all runs, by path; `settings` first, then those of the environments that all have."""
+    found = _side_by_side([dict(_flat(run.settings, "")) for run in runs])
     env_ids = [env_id for env_id in runs[0].environments if all(env_id in run.environments for run in runs)]
     for env_id in env_ids:
-        found += _differing([dict(_flat(run.environments[env_id], env_id)) for run in runs])
+        found += _side_by_side([dict(_flat(run.environments[env_id], env_id)) for run in runs])
     return found
 
 
@@ -48,7 +58,7 @@ def cautions(runs: Sequence[Run], settings: Sequence[Setting]) -> list[Caution]:
     Args:
         settings: from `differing_settings`.
     """
-    found = _seed_cautions(runs)
+    found = [Caution("remark", remark) for run in runs for remark in run.remarks] + _seed_cautions(runs)
     by_kind: dict[str, list[Setting]] = {}
     for setting in settings:
         kind = _kind(setting.path)
@@ -115,10 +125,9 @@ def _seed_cautions(runs: Sequence[Run]) -> list[Caution]:
     return found
 
 
-def _differing(columns: Sequence[Mapping[str, Any]]) -> list[Setting]:
+def _side_by_side(columns: Sequence[Mapping[str, Any]]) -> list[Setting]:
     paths = dict.fromkeys(path for column in columns for path in column)
-    rows = [Setting(path, tuple(column.get(path) for column in columns)) for path in paths]
-    return [row for row in rows if any(value != row.values[0] for value in row.values)]
+    return [Setting(path, tuple(column.get(path) for column in columns)) for path in paths]
 
 
 def _flat(data: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gem.evaluation.comparison.differences import Difference
 from gem.evaluation.comparison.runs import Measure
+from gem.evaluation.comparison.sequential import Look
 from gem.evaluation.intervals import MIN_SEEDS
 
 
@@ -41,6 +42,29 @@ def sentence(
         f"On {seeds}, {better} {verb} {amount(abs(estimate.mean), measure)} {more} than {worse}. The 95 % interval, "
         f"{ends(low, high, measure)}, leaves out zero, so this is unlikely to be luck."
         f"{_where(environments, estimate.mean > 0)}"
+    )
+
+
+def sequential_sentence(first: str, second: str, found: Look, planned: int) -> str:
+    """Say what a look at a comparison under way shows: whether it is decided, and between which ends the difference is.
+
+    Args:
+        planned: the number of seeds that were planned.
+    """
+    seeds = f"{found.seeds:,} of {_count(planned, 'seed')}"
+    if not found.seeds:
+        return f"Not decided: none of {_count(planned, 'seed')} has been played to its end by both agents."
+    if not found.is_decided:
+        return (
+            f"Not decided after {seeds}: {first} minus {second} is from "
+            f"{ends(found.low, found.high, 'success', sign=True)}, by the 95 % interval that holds at every look."
+        )
+    is_first = found.low + found.high > 0
+    better, worse = (first, second) if is_first else (second, first)
+    low, high = (found.low, found.high) if is_first else (-found.high, -found.low)
+    return (
+        f"Decided after {seeds}: {better} solves {ends(low, high, 'success')} more than {worse}, by the 95 % interval "
+        "that holds at every look."
     )
 
 

@@ -13,7 +13,7 @@ from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.forms import EndpointForm, UploadForm
 from apps.agents.models import Agent, Upload
-from apps.jobs.forms import EvaluationForm
+from apps.jobs.form.forms import EvaluationForm
 from apps.names import is_reserved, validate_name
 from apps.trainings.forms import TrainingForm
 from gem.agents.endpoint import EndpointSpec

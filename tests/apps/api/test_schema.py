@@ -80,6 +80,8 @@ def send_to_every_operation(world: tuple[Any, dict[str, Any], str], requests: in
             "form": "csv",
             "key": objects["episode"],
             "slot": 1,
+            "webhook_id": objects["webhook"],
+            "delivery_id": objects["delivery"],
         }
         try:
             send_to(operation, names if real else {}, requests, secret)

@@ -1,6 +1,9 @@
 """The page that compares evaluations: what it says, and what it does not show."""
 
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -8,18 +11,18 @@ from django.test import Client
 from apps.accounts.models import User
 from apps.episodes.models import Episode
 from apps.jobs import operations
-from apps.jobs.models import Job
+from apps.jobs.models import Job, Shard
 from apps.visibility import Visibility
 from gem.evaluation.spec import EvaluationSpec
 from tests.html import tight
 from tests.workers.records import play_out
 
-EASY = "game:GuessTheNumber-v0-easy"
+EASY, MINES = "game:GuessTheNumber-v0-easy", "game:Minesweeper-v0-easy"
 PLAYED = pytest.mark.django_db(transaction=True)
 
 
 def played(owner: User, agent: str, episodes: int = 15, **more: object) -> Job:
-    request = {"agent": agent, "env_ids": [EASY], "episodes_per_env": episodes, **more}
+    request: dict[str, object] = {"agent": agent, "env_ids": [EASY], "episodes_per_env": episodes, **more}
     return play_out(operations.submit(owner, EvaluationSpec.model_validate(request)))
 
 
@@ -46,6 +49,57 @@ def test_two_evaluations_are_compared_seed_by_seed(client: Client, ada: User) ->
 
 
 @PLAYED
+def test_an_agent_is_its_newest_finished_evaluation_of_each_environment(client: Client, ada: User) -> None:
+    played(ada, "random", 20)
+    newest, mines = played(ada, "random", 12), played(ada, "random", 12, env_ids=[MINES])
+    expert = played(ada, "expert", 12, env_ids=[EASY, MINES])
+    operations.submit(ada, EvaluationSpec(agent="random", env_ids=(EASY,)))
+    page = client.get("/compare/", {"job": [expert.pk], "agent": ["random"]})
+    first, second = page.context["rows"]
+    assert [job.pk for job in second.side.jobs] == [newest.pk, mines.pk]
+    assert (first.score.episodes, second.score.episodes) == (24, 24)
+    text = tight(page.content.decode())
+    assert "Two agents on the same seeds" in text
+    assert "2 newest evaluations" in text
+    one = client.get("/compare/", {"job": [expert.pk], "agent": ["random"], "env_id": [EASY]})
+    assert [row.score.episodes for row in one.context["rows"]] == [12, 12]
+    both = client.get("/compare/", {"agent": ["random", "expert"]})
+    assert [row.side.is_agent for row in both.context["rows"]] == [True, True]
+    operations.set_visibility(newest, Visibility.PRIVATE)
+    other = client.get("/compare/", {"agent": ["random", "expert"]}).context["rows"][0].side
+    assert newest.pk not in [job.pk for job in other.jobs], "unlisted and private jobs are not taken"
+    nothing = client.get("/compare/", {"agent": ["random", "expert"], "env_id": ["game:Sokoban-v0"]})
+    assert "No finished evaluation of random on these environments" in tight(nothing.content.decode())
+
+
+@PLAYED
+def test_three_runs_have_rank_intervals_and_what_is_partial_is_named(
+    client: Client, ada: User, django_assert_max_num_queries: Callable[..., AbstractContextManager[Any]]
+) -> None:
+    jobs = [played(ada, agent, 15) for agent in ("random", "expert", "random")]
+    Shard.objects.filter(job=jobs[2]).update(count=20)
+    Job.objects.filter(pk=jobs[2].pk).update(state=Job.State.STOPPED, reason="The budget is used up.")
+    asked = {"job": [job.pk for job in jobs], "points": "3", "outcome": "won", "in": EASY}
+    page = client.get("/compare/", asked)
+    ranks = {row.side.letter: row.rank for row in page.context["rows"]}
+    assert ranks == {"A": "2–3", "B": "1", "C": "2–3"}
+    assert page.context["rows"][0].side.letter == "B"
+    text = tight(page.content.decode())
+    name = f"random {jobs[2].pk[:4].upper()}"
+    assert f"{name} is partial: 15 of 20 episodes count" in text
+    assert "The job is stopped by its budget." in text
+    assert "A difference of 3.0 points takes" in text
+    square = page.context["square"]
+    pair = page.context["pair"].difference
+    assert (sum(square), square.only_first, square.only_second) == (15, pair.won, pair.lost)
+    with django_assert_max_num_queries(30) as made:
+        again = client.get("/compare/", asked)
+    assert again.context["rows"][1].score == page.context["rows"][1].score
+    reads = [query["sql"] for query in made.captured_queries if "total_reward" in query["sql"]]
+    assert not reads, "the episodes of finished jobs are not read again"
+
+
+@PLAYED
 def test_what_a_person_may_not_see_is_not_compared(client: Client, ada: User) -> None:
     first, second = played(ada, "random"), played(ada, "expert")
     hidden = Episode.objects.get(batch=first.batch_id, seed=3)
@@ -57,14 +111,18 @@ def test_what_a_person_may_not_see_is_not_compared(client: Client, ada: User) ->
     beside = re.findall(r"/play/side-by-side/[^\"]*", page)
     assert len(beside) == 14
     assert client.get(beside[0]).context["turn"] == 1
+    shown = Episode.objects.get(batch=second.batch_id, seed=4)
+    Episode.objects.filter(pk=shown.pk).update(hidden_reason="So does this.")
+    assert shown.pk not in client.get("/compare/", both).content.decode(), "also after others have looked"
     operations.set_visibility(second, Visibility.PRIVATE)
-    assert "Choose one more evaluation" in client.get("/compare/", both).content.decode()
+    assert "Choose one more" in client.get("/compare/", both).content.decode()
     client.force_login(ada)
     assert "On 15 seeds" in client.get("/compare/", both).content.decode()
 
 
 @pytest.mark.django_db
 def test_nothing_or_nonsense_is_no_error(client: Client, ada: User) -> None:
-    assert "No evaluations chosen" in client.get("/compare/").content.decode()
+    assert "Nothing chosen" in client.get("/compare/").content.decode()
     odd = {"job": ["x", "y" * 300], "measure": "luck", "pair": "-1", "outcome": "?", "page": "nine"}
+    odd |= {"agent": ["", "no-such-agent"], "env_id": ["x", EASY], "in": "?", "points": "-", "find": "?"}
     assert client.get("/compare/", odd).status_code == 200

@@ -18,6 +18,7 @@ from apps.agents.models import Agent
 from apps.jobs import operations
 from apps.jobs.errors import OldBenchmark
 from apps.jobs.models import Job
+from apps.jobs.results.clusters import scores_of
 from apps.leaderboard.board import ranked
 from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_missing_scores, record_scores
@@ -48,7 +49,7 @@ def finished(agent: str) -> Job:
     return Job.objects.get(pk=job.pk)
 
 
-def row(name: str, low: float, mean: float, high: float) -> Any:
+def row(name: str, low: float | None, mean: float, high: float | None) -> Any:
     return SimpleNamespace(agent=SimpleNamespace(name=name), low=low, mean=mean, high=high)
 
 
@@ -61,6 +62,40 @@ def test_ranks_are_ranges_where_intervals_overlap() -> None:
         ("d", "4"),
     ]
     assert ranked([]) == []
+
+
+def test_a_score_without_an_interval_may_be_anywhere_and_narrows_no_other_rank() -> None:
+    scores = [row("a", 0.9, 0.95, 1.0), row("b", None, 0.5, None), row("c", 0.0, 0.1, 0.2)]
+    assert [(r.score.agent.name, r.rank) for r in ranked(scores)] == [("a", "1–2"), ("b", "1–3"), ("c", "2–3")]
+
+
+def test_the_interval_of_a_row_is_that_of_the_jobs_page(agents: None) -> None:
+    job = finished("random")
+    benchmark = benchmarks.load("games")
+    scores = scores_of(job)
+    for entry in benchmark.entries:
+        row, found = job.scores.get(env_id=entry.env_id), scores.of(entry.env_id).mean_return
+        assert found is not None
+        assert row.reason == found.reason
+        if found.low is not None:
+            assert (row.low, row.high) == pytest.approx((entry.score(found.low), entry.score(found.high or 0.0)))
+    assert any(row.reason and row.low is None for row in job.scores.all()), "two seeds have no interval"
+
+
+def test_a_row_says_which_actions_were_not_accepted(agents: None, client: Client) -> None:
+    job = finished("random")
+    shards = list(job.shards.all())
+    job.shards.update(actions=50, unreadable=10, forbidden=20)
+    page = tight(client.get(f"/leaderboard/?row={job.scores.get(env_id='').pk}"))
+    assert '20.0 %<br><small class="muted">40.0 % forbidden</small>' in page
+    (item,) = client.get("/api/v1/leaderboard/games").json()["items"]
+    assert (item["actions"], item["unreadable"], item["forbidden"]) == tuple(n * len(shards) for n in (50, 10, 20))
+    (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv").content.decode()))
+    assert (float(line["unreadable"]), float(line["forbidden"])) == (0.2, 0.4)
+    job.shards.update(actions=None, unreadable=None, forbidden=None)
+    assert "not counted then" in tight(client.get("/leaderboard/"))
+    (item,) = client.get("/api/v1/leaderboard/games").json()["items"]
+    assert item["unreadable"] is None
 
 
 def test_a_finished_job_has_a_score_for_each_environment_and_overall(
@@ -78,12 +113,13 @@ def test_a_finished_job_has_a_score_for_each_environment_and_overall(
         assert score.n == entry.episodes == len(rewards)
         assert score.mean_return == pytest.approx(mean)
         assert score.mean == pytest.approx((mean - entry.random_return) / (entry.best_return - entry.random_return))
-        assert score.low <= score.mean <= score.high
+        assert bool(score.reason) == (score.low is None)
+        assert score.low is None or score.high is None or score.low <= score.mean <= score.high
     own = [parts[env_id] for env_id in benchmark.env_ids]
     overall = parts[""]
     assert overall.mean == pytest.approx(sum(score.mean for score in own) / len(own))
-    below = sum((score.mean - score.low) ** 2 for score in own) ** 0.5 / len(own)
-    assert overall.low == pytest.approx(overall.mean - below)
+    assert (overall.low, overall.high) == (None, None)
+    assert "3 seeds say too little" in overall.reason
     assert overall.n == sum(score.n for score in own)
 
 

@@ -77,6 +77,7 @@ TABLE: dict[str, Address] = {
     "webhooks:list": Address("302 200 200 200"),
     "webhooks:webhook": Address("302 404 200 404", names=("webhook",)),
     "webhooks:change": Address("302 404 302 404", names=("webhook",), post=True, sent={"do": "off"}),
+    "webhooks:edit": Address("302 404 422 404", names=("webhook",), post=True),
     "webhooks:send_again": Address("302 404 302 404", names=("delivery",), post=True),
     "moderation:reports": Address("404 404 404 200"),
     "moderation:report": Address("200", names=("content", "episode")),
@@ -239,7 +240,7 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
     policy = trained(training)
     webhook, _ = webhooks.add(owner, "https://example.org/hook", ["job.ended"])
     delivery = Delivery.objects.create(
-        webhook=webhook, event="job.ended", job=job.id, seq=9, body="{}", due=webhook.created
+        webhook=webhook, event="job.ended", topic="job", key=job.id, seq=9, body="{}", due=webhook.created
     )
     invitation = play.begin_against("duel:TicTacToe-v0", None, seat=0, user=owner, visitor="", visibility=visibility)
     return {

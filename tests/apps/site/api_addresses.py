@@ -53,6 +53,15 @@ API_TABLE: dict[str, Address] = {
     "api:revoke_this_token": change("DELETE", "401 204 204 204", scope=READ),
     "api:set_default_visibility": change("PUT", "401 200 200 200", scope=MANAGE, body={"agent_visibility": "private"}),
     "api:export_account": get("401 200 200 200", scope=READ),
+    "api:list_webhooks": get("401 200 200 200", scope=READ),
+    "api:create_webhook": change("POST", "401 201 201 201", scope=MANAGE, body={"url": "https://example.org/hook"}),
+    "api:get_webhook": get("401 404 200 404", "webhook", scope=READ),
+    "api:change_webhook": change("PATCH", "401 404 200 404", "webhook", scope=MANAGE, body={"on": False}),
+    "api:delete_webhook": change("DELETE", "401 404 204 404", "webhook", scope=MANAGE),
+    "api:send_test": change("POST", "401 404 201 404", "webhook", scope=MANAGE),
+    "api:list_deliveries": get("401 404 200 404", "webhook", scope=READ),
+    "api:get_delivery": get("401 404 200 404", "webhook", "delivery", scope=READ),
+    "api:send_delivery_again": change("POST", "401 404 200 404", "webhook", "delivery", scope=MANAGE),
     "api:report_content": change(
         "POST", "401 204 204 204", "content", "episode", scope=MANAGE, body={"reason": "It shows a secret."}
     ),

@@ -151,8 +151,16 @@ def test_a_training_that_stopped_by_itself_is_no_success_and_goes_on_when_resume
     claim = collapsing(job, updates=11)
     records.stop(claim, "The training stopped by itself after update 11: invalid actions since update 9.")
     stopped = Job.objects.get(pk=job.pk)
-    assert stopped.state not in {Job.State.DONE, Job.State.RUNNING}
-    assert "stopped by itself after update 11" in page_of(client, stopped)
+    assert (stopped.state, stopped.over, stopped.shards.get().state) == (Job.State.STOPPED, True, "stopped")
+    page = page_of(client, stopped)
+    assert "stopped by itself after update 11" in page
+    assert "stopped by its alarm" in page
+    assert "budget" not in page
+    assert "stopped by its alarm" in client.get("/jobs/?state=stopped").content.decode()
+    told = client.get(f"/api/v1/jobs/{job.pk}").json()
+    assert (told["state"], "after update 11" in told["reason"]) == ("stopped", True)
+    ended = job.events.get(kind="ended")
+    assert (ended.data["state"], ended.tone) == ("stopped", "warn")
     resumed = operations.resume(job.pk, ada)
     assert (resumed.state, resumed.spec["stop_on"]) == (Job.State.QUEUED, [])
     assert job.events.filter(text__contains="no longer stops for alarms").exists()

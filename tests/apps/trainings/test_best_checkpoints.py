@@ -14,7 +14,7 @@ from apps.leases import LeaseLost
 from apps.trainings import best, operations, records
 from tests.apps.trainings.trainings import add_checkpoint, claimed, row, small
 
-DUEL = "duel:TicTacToe-v0-vs-random"
+DUEL = "duel:KuhnPoker-v0-vs-random"
 
 
 def rising_and_collapsing(job: Job) -> Claim:

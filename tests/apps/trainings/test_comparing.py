@@ -6,7 +6,8 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.jobs.models import Job
-from apps.trainings import compare, operations, records
+from apps.trainings import operations, records
+from apps.trainings.pages import compare
 from tests.apps.trainings.trainings import claimed, row, small
 
 

@@ -17,8 +17,8 @@ from pytest_django.fixtures import Settings
 from apps.accounts.models import User
 from apps.jobs.models import Job
 from apps.trainings import operations, pages, records
+from apps.trainings.pages.trees import Branch, EpisodeRow, tree
 from apps.trainings.records import KeptEpisode
-from apps.trainings.trees import Branch, EpisodeRow, tree
 from gem.agents import Decision, Request
 from gem.rollout import EpisodeRequest, rollout
 from tests.apps.trainings.trainings import ENV_ID, claimed, row, small

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gem.evaluation.intervals import estimate_share
+from gem.evaluation.intervals import SeedSums, estimate_return, estimate_share
 from gem.evaluation.scores import Outcome, interval, pool, summarize
 from tests.engine.cli.conftest import Run
 
@@ -40,6 +40,10 @@ def test_the_numbers_are_those_of_the_episodes_written(run: Run, tmp_path: Path)
     share = estimate_share((1, episode["success"]) for episode in written)
     assert f"{share.mean:.1%} [{share.low:.1%}, {share.high:.1%}]" in printed
     assert f"{sum(episode['turn_count'] for episode in written) / 20:.1f}" in printed.splitlines()[2]
+    errors = [turn["info"].get("error") for episode in written for turn in episode["turns"]]
+    shares = [f"{errors.count(kind) / len(errors):.1%}" for kind in ("format", "rule")]
+    assert printed.splitlines()[2].split()[-2:] == shares
+    assert shares[1] != "0.0%", "a random agent guesses twice"
 
 
 def test_it_goes_on_where_the_file_ends(run: Run, tmp_path: Path) -> None:
@@ -125,7 +129,7 @@ def test_a_benchmark_is_scored_as_on_the_leaderboard(run: Run, tmp_path: Path, m
 
     games = benchmarks.load("games")
     small = tuple(
-        benchmarks.BenchmarkEntry(e.env_id, e.first_seed, 4, e.random_return, e.best_return)
+        benchmarks.BenchmarkEntry(e.env_id, e.first_seed, 12, e.random_return, e.best_return)
         for e in games.entries
         if "Guess" in e.env_id
     )
@@ -139,7 +143,9 @@ def test_a_benchmark_is_scored_as_on_the_leaderboard(run: Run, tmp_path: Path, m
         returns = [
             e["total_reward"] for e in sorted(episodes(out), key=lambda e: e["seed"]) if e["env_id"] == entry.env_id
         ]
-        scores.append(interval([entry.normalize(value) for value in returns]))
+        score = estimate_return([SeedSums.of([entry.normalize(value)]) for value in returns]).interval
+        assert score is not None
+        scores.append(score)
     whole = pool(scores)
     assert (
         f"Score on games (0: random, 1: best possible): {whole.mean:.3f} [{whole.low:.3f}, {whole.high:.3f}]" in printed

@@ -30,7 +30,9 @@ def test_it_prints_scores_tokens_and_pass_at_k(run: Run, server: ModelServer, tm
     first, headings, row, *_ = ran.out.splitlines()
     assert first.startswith("bisect@")
     assert first.endswith(", 15 episodes")
-    assert headings.split()[-7:] == ["mean", "turns", "pass@2", "pass@3", "tokens", "in", "out"]
+    assert headings.split()[-9:] == [
+        "mean", "turns", "unreadable", "forbidden", "pass@2", "pass@3", "tokens", "in", "out"
+    ]  # fmt: skip
     assert row.split()[:2] == [HARD, "15"]
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert sorted(line["seed"] for line in lines) == sorted([*range(5)] * 3)

@@ -133,6 +133,34 @@ def test_the_form_keeps_everything_and_says_what_to_correct(logged_in: Page, exp
     expect(page.get_by_role("link", name="submitted together")).to_have_count(2)
 
 
+def test_two_agents_are_compared_and_stop_when_that_is_decided(logged_in: Page) -> None:
+    page = logged_in
+    page.set_default_timeout(FINISH_MS)
+    both = "agent=random&agent=expert&benchmark=&env_id=game:GuessTheNumber-v0-easy&episodes_per_env=200"
+    page.goto(f"/jobs/new/?{both}")
+    page.get_by_label("How many seeds for a difference").fill("3")
+    expect(page.locator("#power")).to_contain_text("A difference of 3.0 points takes")
+    page.get_by_label("Stop when decided against").fill("nothing")
+    expect(page.locator("#estimate")).to_contain_text("There is no evaluation nothing that you may see")
+    page.get_by_label("Stop when decided against").fill("group")
+    expect(page.locator("#document")).to_contain_text('"stop_against": "group"')
+    page.get_by_role("button", name="Submit evaluation").click()
+    page.locator("tbody th a", has_text="expert on").first.click()
+    expect(page.locator("#state")).to_contain_text("stopped: decided")
+    expect(page.locator("#decision")).to_contain_text("this agent solves")
+    page.get_by_role("link", name="Seed by seed").click()
+    expect(page.locator(".verdict")).to_contain_text("Decided after")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Two evaluations on the same seeds")
+    page.get_by_role("link", name="expert won").or_(page.get_by_role("link", name="A won", exact=True)).click()
+    page.get_by_role("link", name="Side by side").first.click()
+    expect(page).to_have_url(re.compile("/side-by-side/.*turn=parting"))
+    page.goto("/compare/?agent=expert")
+    page.get_by_role("checkbox", name="random", exact=True).check()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Two agents on the same seeds")
+    check_looks(page)
+
+
 def test_the_list_and_the_leaderboard_look_right_everywhere(page: Page) -> None:
     for address in ("/jobs/", "/jobs/?whose=mine", "/jobs/?state=failed", "/leaderboard/", "/jobs/new/"):
         page.goto(address)

@@ -1,0 +1,120 @@
+"""Benchmarks, the leaderboard, and ranked seeds for people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from gem.client.schemas.base import Answer, Body, Id
+from gem.client.schemas.scores import Data
+
+
+class BenchmarkEntry(Answer):
+    """One environment of a benchmark, and the scale that normalizes its returns."""
+
+    env_id: str
+    first_seed: int
+    episodes: int
+    random_return: float
+    """The mean return of the random agent, which is 0 on the scale."""
+    best_return: float
+    """The anchor, which is 1 on the scale."""
+    anchor: str = ""
+    """Whose return the anchor is: `expert`, or `best possible`."""
+    env_version: int = 1
+    max_turns: int | None = None
+    """The turn limit; null if the benchmark does not say it."""
+    hidden_seeds: int = 0
+    """The number of seeds that nobody knows."""
+    open_set: str = ""
+    """Why hidden seeds hide little here; empty if they do hide something."""
+    data: str = ""
+    """The data that it is played on."""
+    data_hash: str = ""
+    licence: str = ""
+    """The licence of the data."""
+    stands_in_for: str = ""
+    """The real data in whose place they are; empty if they are the real data."""
+
+
+class Benchmark(Answer):
+    """A versioned list of environments, seeds and rules."""
+
+    name: str
+    version: int
+    title: str
+    summary: str
+    score: Literal["clipped", "unclipped"] = "unclipped"
+    """Whether the mean of each environment is limited to the range from 0, the random agent, to 1, the anchor."""
+    members: list[str] = []
+    """The benchmarks that this one unites."""
+    entries: list[BenchmarkEntry]
+    url: str
+
+
+class BenchmarkPage(Answer):
+    """All benchmarks."""
+
+    items: list[Benchmark]
+    next: str | None = None
+
+
+class Row(Answer):
+    """A row of the leaderboard: the newest score of an agent."""
+
+    id: int
+    rank: str
+    """`3`, or `2–4` where intervals overlap or one of them is not known."""
+    best_rank: int
+    worst_rank: int
+    agent: str
+    agent_name: str
+    owner: str | None
+    env_id: str
+    """Empty for the whole benchmark."""
+    tools: str
+    """The tools of the job and their budget, in words; empty without tools."""
+    score: float
+    """Normalized: 0 is the random agent, 1 the best possible."""
+    low: float | None
+    high: float | None
+    """The ends of the 95 % interval, in which a seed counts once; null where there is none."""
+    why_no_interval: str = ""
+    mean_return: float
+    success_rate: float
+    episodes: int
+    errors: int
+    """Planned episodes that are missing from the row, because they have no result."""
+    partial: bool
+    """Whether some are missing."""
+    success_low: float
+    """The share of solved episodes if all missing ones were lost."""
+    success_high: float
+    """The share of solved episodes if all missing ones were won."""
+    stand_ins: list[Data]
+    """The data behind the row that stand in for the real data."""
+    tokens_per_episode: float | None
+    actions: int | None = None
+    """The agent's actions that were looked at; null in jobs from before unreadable and forbidden ones were counted."""
+    unreadable: int | None = None
+    """Those that the environment could not understand."""
+    forbidden: int | None = None
+    """Those that its rules do not allow."""
+    job: Id
+    created: datetime
+
+
+class Leaderboard(Answer):
+    """The ranking of a benchmark, overall or on one environment."""
+
+    benchmark: str
+    version: int
+    env_id: str
+    items: list[Row]
+
+
+class RankedStart(Body):
+    """Which ranked seed to play."""
+
+    env_id: str = ""
+    """Only one of this environment; empty for any."""
