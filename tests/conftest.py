@@ -10,6 +10,7 @@ out, a file at a time. Each worker goes through all three steps, because the cha
 its databases: what one process published would reach the other's. The controller goes through none.
 """
 
+import gc
 import os
 import random
 import tempfile
@@ -44,6 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", raised_in_thread)  # it fails the test, instead of being said in passing
     if config.option.help or is_controller(config):
         return
+    gc.disable()  # nothing that is imported and collected is garbage; on again when that is done
     if not services.needs_services(config.args, config.invocation_params.dir):
         return
     state = tempfile.TemporaryDirectory(prefix="gemweb-test-state-")
@@ -83,9 +85,10 @@ STACKS = {
 """Files whose tests look at running stacks: they go to one process, which starts two."""
 LONG = (
     *("tests/platform", "tests/workers", "tests/live", "tests/examples", "tests/engine/training", "tests/engine"),
-    *("tests/walks/jobs", "tests/walks/watch", "tests/walks/agents", "tests/walks/play"),
+    *("tests/walks/test_hostile_texts", "tests/walks/jobs", "tests/walks/watch"),
+    *("tests/walks/agents", "tests/walks/play"),
 )
-"""Folders whose files take longest come first, so that no process has one left when the others have finished."""
+"""Folders and files that take longest come first, so that no process has one left when the others have finished."""
 
 
 WITH_BROWSER = {"walks", "live"}
@@ -97,6 +100,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not config.option.markexpr.startswith("walk") or collection_path.parent != services.ROOT / "tests":
         return None
     return True if collection_path.is_dir() and collection_path.name not in WITH_BROWSER else None
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Each process begins reading at another place, and finds compiled what another one has read before.
+
+    All of them read all tests. In a fresh clone nothing is compiled, which takes as long as everything else here; side
+    by side they would compile each file at the same time.
+    """
+    outcome: Any = yield
+    report = outcome.get_result()
+    if isinstance(collector, pytest.Directory) and "PYTEST_XDIST_WORKER" in os.environ:
+        number, count = int(os.environ["PYTEST_XDIST_WORKER"][2:]), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        first = len(report.result) * number // count
+        report.result = [*report.result[first:], *report.result[:first]]
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -117,12 +135,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     mixed = {item.path for item in walks} & {item.path for item in others}
     if mixed:
         raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")
-    items[:] = [*shuffled(others), *sorted(walks, key=lambda item: turn(item.path))]
+    items[:] = [*shuffled(others), *sorted(walks, key=lambda item: (turn(item.path), item.path))]
 
 
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of later garbage collections, which took a twelfth of all time."""
     leave_out_what_is_loaded()
+    gc.enable()
 
 
 def has_browser(item: pytest.Item) -> bool:

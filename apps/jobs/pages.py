@@ -88,7 +88,6 @@ def evaluation(
         "cost": cost_of(job, books) if priced else None,
         "lines": lines,
         "unsure": len(intervals) < len(returns),
-        "partly": only is not None,
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
         "start": start_of(job),

@@ -90,7 +90,8 @@ def pool(intervals: Sequence[Interval]) -> Interval:
 
 def scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
     """Convert a mean and the ends of its interval to another scale, which does not turn their order around."""
-    low, high = (None if end is None else scale(end) for end in (estimate.low, estimate.high))
+    low = None if estimate.low is None else scale(estimate.low)
+    high = None if estimate.high is None else scale(estimate.high)
     return Estimate(scale(estimate.mean), low, high, estimate.seeds, estimate.reason)
 
 

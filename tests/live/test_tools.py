@@ -1,15 +1,14 @@
 """Tools in the browser: the turn is accepted by the web process, and a host lets the tool answer."""
 
-import pytest
-
 from apps.agents.models import Agent
 from apps.episodes import operations
 from apps.episodes.models import Episode
 from tests.apps.play.people import Person
 from tests.html import tight
 from tests.live.processes import Fleet, wait_for
+from tests.packages import skip_without
 
-pytest.importorskip("bm25s")
+skip_without("bm25s")
 
 SEARCH = "qa:HotpotQA-search"
 

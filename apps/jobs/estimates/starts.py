@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from time import monotonic
+from typing import NamedTuple
 
 import redis
 from django.conf import settings
-from django.core.cache import cache
 from django.db.models import Count, F, Max, Sum
 
 from apps.accounts import quotas
@@ -27,7 +28,9 @@ from apps.jobs.models import Job, Shard
 from apps.queue import workers_alive
 
 SHARED_SECONDS = 3
-"""How long requests share what was read of a line, if nothing has changed in it."""
+"""How long the requests of one process share what was read of a line."""
+SHORT = 500
+"""Up to so many jobs, a line is read again as soon as something has changed in it."""
 QUEUES = {Job.Kind.EVALUATION: "evaluate", Job.Kind.TRAINING: "train"}
 
 
@@ -165,25 +168,37 @@ def _turn(line: Line, owner: int) -> float:
 
 
 def line_of(kind: Job.Kind) -> Line:
-    """The line of one kind of job, which requests share while nothing changes."""
+    """The line of one kind of job, which requests share for seconds; a short one only while nothing changes."""
     active = Job.objects.active().filter(kind=kind)
     seen = active.aggregate(jobs=Count("pk"), seqs=Sum("seq"), newest=Max("created"), last=Max("pk"))
-    key = f"line-{kind}:{seen['jobs']}:{seen['seqs']}:{seen['newest']}:{seen['last']}".replace(" ", "")
-    try:
-        found: Line | None = cache.get_or_set(key, lambda: _read(kind), SHARED_SECONDS)
-    except redis.RedisError:
-        found = None
-    return found or _read(kind)
+    changes = f"{seen['jobs']}:{seen['seqs']}:{seen['newest']}:{seen['last']}" if seen["jobs"] <= SHORT else "long"
+    known = _known.get(kind)
+    if known is None or known.changes != changes or known.until < monotonic():
+        known = _known[kind] = _Known(changes, monotonic() + SHARED_SECONDS, _read(kind))
+    return known.line
+
+
+class _Known(NamedTuple):
+    """A line that was read in this process."""
+
+    changes: str
+    until: float
+    line: Line
+
+
+_known: dict[str, _Known] = {}
 
 
 def _read(kind: Job.Kind) -> Line:
-    jobs = list(Job.objects.active().filter(kind=kind).defer("spec", "set_up", "notes").order_by())
-    seconds = _of_evaluations(jobs) if kind == Job.Kind.EVALUATION else {job.pk: _of_training(job) for job in jobs}
+    active = Job.objects.active().filter(kind=kind).order_by()
+    seconds = _of_evaluations() if kind == Job.Kind.EVALUATION else {job.pk: _of_training(job) for job in active}
     works: dict[int, list[Work]] = defaultdict(list)
-    for job in jobs:
-        least, is_known = seconds.get(job.pk, (0.0, True))
-        is_running = job.state != Job.State.QUEUED
-        works[job.owner_id or 0].append(Work(job.pk, is_running, place_of(job), least, is_known))
+    for job_id, owner_id, state, priority, created in active.values_list(
+        "pk", "owner_id", "state", "priority", "created"
+    ):
+        least, is_known = seconds.get(job_id, (0.0, True))
+        place = (-priority, created.isoformat(), job_id)
+        works[owner_id or 0].append(Work(job_id, state == Job.State.RUNNING, place, least, is_known))
     served = dict.fromkeys(candidate.owner_id or 0 for candidate in admission.next_jobs(kind))
     return Line(
         works=dict(works),
@@ -204,10 +219,10 @@ def _workers(kind: Job.Kind) -> int:
         return 0
 
 
-def _of_evaluations(jobs: Sequence[Job]) -> dict[str, tuple[float, bool]]:
+def _of_evaluations() -> dict[str, tuple[float, bool]]:
     """The seconds of one worker that the open episodes of each job take, and whether all of them are known."""
     rows = (
-        Shard.objects.filter(job__in=[job.pk for job in jobs], skipped=False)
+        Shard.objects.filter(job__in=Job.objects.active().filter(kind=Job.Kind.EVALUATION), skipped=False)
         .exclude(state=Shard.State.DONE)
         .values("job", "job__agent", "env_id")
         .annotate(left=Sum(F("count") - F("done")))

@@ -19,6 +19,11 @@ MAX_CELLS = 1_500
 """Episodes in the grid of a job on one page, over all environments. Larger jobs have more pages of the grid."""
 MIN_CELLS_PER_ENV, MAX_CELLS_PER_ENV = 24, 480
 """Bounds of the number of episodes of one environment in the grid."""
+MAX_SINGLE_CELLS = 50
+"""Cells of one environment that an open page swaps one by one; if more have changed, it swaps all at once.
+
+For each element that a message swaps, htmx raises two events for every one before it: 480 cells took a second.
+"""
 MAX_SEGMENTS = 100
 """Segments in the overview of an environment that has more episodes than this."""
 
@@ -110,6 +115,11 @@ class EnvironmentResults:
         return range(start, min(start + self.size, self.first_slot + self.tally.total))
 
     @property
+    def has_all_cells(self) -> bool:
+        """Whether `cells` are all on the page, and not only those that changed."""
+        return len(self.cells) == len(self.window)
+
+    @property
     def seeds(self) -> tuple[int, int]:
         """The first and last seed on the page."""
         return self.place(self.window.start)[0], self.place(self.window.stop - 1)[0]
@@ -149,7 +159,7 @@ def lines(
 
 
 def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults], only: set[int] | None = None) -> None:
-    """Add the cells of each environment's page; with `only`, just those slots and the running ones."""
+    """Add the cells of each environment's page; with `only`, just those slots and the running ones if these are few."""
     lines = list(lines)
     ended_cells = _ended(job, [slot for line in lines for slot in line.window])
     surveyed = [line for line in lines if line.tally.total > MAX_SEGMENTS and line.pages > 1 and only is None]
@@ -161,9 +171,9 @@ def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults],
         window = line.window
         ended = {slot: ended_cells[slot] for slot in window if slot in ended_cells}
         running = set() if job.over else _running(shards, ended, window, job.episodes_at_a_time)
-        for slot in window:
-            if only is None or slot in only or slot in running:
-                line.cells.append(ended.get(slot) or _open_cell(line, slot, is_running=slot in running))
+        changed = [slot for slot in window if only is None or slot in only or slot in running]
+        for slot in changed if len(changed) <= MAX_SINGLE_CELLS else window:
+            line.cells.append(ended.get(slot) or _open_cell(line, slot, is_running=slot in running))
 
 
 def _open_cell(line: EnvironmentResults, slot: int, *, is_running: bool) -> EpisodeCell:

@@ -9,19 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import schemathesis
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, transaction
 from hypothesis import HealthCheck, given, settings
-from schemathesis.checks import not_a_server_error
-from schemathesis.core.failures import FailureGroup
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 from apps.accounts.models import User
 from apps.api import operations
@@ -29,14 +20,6 @@ from apps.api.models import Scope
 from tests.apps.site.addresses import objects_of, some_people
 
 pytestmark = pytest.mark.django_db
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-]
-"""Not whether every value that the schema allows is accepted: it may name something that does not exist."""
 QUICK, LONG = 1, 20
 """Requests to each operation."""
 KINDS = {"agents": "agent", "uploads": "upload", "trainings": "training", "jobs": "job", "leaderboard": "benchmark"}
@@ -45,6 +28,8 @@ KINDS = {"agents": "agent", "uploads": "upload", "trainings": "training", "jobs"
 @pytest.fixture
 def world() -> Iterator[tuple[Any, dict[str, Any], str]]:
     """The document, the objects of somebody, and a token of theirs."""
+    import schemathesis  # here, because every process of a run reads this file, and one runs it
+
     people = some_people()
     owner = people["the owner"]
     assert isinstance(owner, User)
@@ -58,8 +43,27 @@ def world() -> Iterator[tuple[Any, dict[str, Any], str]]:
         signal.connect(close_old_connections)
 
 
+def checks() -> list[Any]:
+    """What every answer is held to.
+
+    Not whether every value that the schema allows is accepted: it may name something that does not exist.
+    """
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks as of_openapi
+
+    return [
+        not_a_server_error,
+        of_openapi.status_code_conformance,
+        of_openapi.content_type_conformance,
+        of_openapi.response_headers_conformance,
+        of_openapi.response_schema_conformance,
+    ]
+
+
 def send_to_every_operation(world: tuple[Any, dict[str, Any], str], requests: int, *, real: bool) -> list[str]:
     """Send so many requests to each operation; with `real`, about objects that exist. Returns what was found."""
+    from schemathesis.core.failures import FailureGroup
+
     schema, objects, secret = world
     found = []
     all_operations = [result.ok() for result in schema.get_all_operations()]
@@ -107,7 +111,7 @@ def send_to(operation: Any, names: dict[str, Any], requests: int, secret: str) -
             case.path_parameters = {name: names[name] for name in case.path_parameters}
         with transaction.atomic():
             answer = case.call(headers={"Authorization": f"Bearer {secret}", "Accept-Encoding": "identity"})
-            case.validate_response(answer, checks=CHECKS)
+            case.validate_response(answer, checks=checks())
             transaction.set_rollback(True)
 
     send()

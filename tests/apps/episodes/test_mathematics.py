@@ -15,9 +15,9 @@ from apps.episodes.models import Episode
 from apps.episodes.templatetags.episodes import bare
 from gem import replay
 from gem.records import Identity
+from tests.packages import skip_without
 
-pytest.importorskip("math_core")
-pytest.importorskip("math_verify")
+skip_without("math_core", "math_verify")
 pytestmark = pytest.mark.django_db
 
 QUESTION = r"Let $f(x) = \frac{x}{2}$. What is $f(3)$?"

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import Client
@@ -63,6 +62,8 @@ def test_all_formats_have_the_same_rows(played: Job, tmp_path: Path) -> None:
 
 
 def test_pandas_reads_episodes_and_scores(played: Job, tmp_path: Path) -> None:
+    import pandas as pd  # by the one process that runs this test
+
     path = tmp_path / "episodes.parquet"
     path.write_bytes(file_of(played, "episodes", "parquet"))
     frame = pd.read_parquet(path)

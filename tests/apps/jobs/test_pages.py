@@ -239,6 +239,19 @@ def test_the_live_event_holds_only_what_changed(ada: User) -> None:
     assert 'class="ep"' not in numbers.html
 
 
+def test_an_event_that_changes_many_cells_swaps_them_at_once(ada: User) -> None:
+    job = submit(ada, 100)
+    claim = leases.claim()
+    assert claim is not None
+    after = JobTopic().current(job.pk)
+    assert after is not None
+    leases.record_episodes(claim, list(rollout(make_agent("random"), claim.slots()[:60])))
+    (event,) = JobTopic().events(job.pk, after, "first")
+    assert len(re.findall('class="ep"', event.html)) == 100
+    assert re.search(r'class="episodes" id="cells-0" hx-swap-oob="true"', tight(event.html))
+    assert event.html.count("hx-swap-oob") < 30
+
+
 def test_anybody_may_watch_and_only_known_audiences(ada: User) -> None:
     from django.contrib.auth.models import AnonymousUser
 

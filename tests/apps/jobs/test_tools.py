@@ -21,9 +21,10 @@ from gem import benchmarks
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.benchmarks import shorten
 from tests.html import tight
+from tests.packages import skip_without
 from tests.workers.records import play_out
 
-pytest.importorskip("bm25s")
+skip_without("bm25s")
 
 EASY = "game:GuessTheNumber-v0-easy"
 TOOL = "search:wikigame"

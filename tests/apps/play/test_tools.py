@@ -16,8 +16,9 @@ from gem.core import EnvWrapper
 from gem.records import Identity
 from tests.apps.play.people import BOX, Person, notice
 from tests.engine.tools.servers import BAD_SERVER
+from tests.packages import skip_without
 
-pytest.importorskip("bm25s")
+skip_without("bm25s")
 
 GUESS = "game:GuessTheNumber-v0-hard"
 TOOL = "search:wikigame"

@@ -130,6 +130,9 @@ API_TABLE: dict[str, Address] = {
         scope=SUBMIT,
         body={"spec": {"agent": "random", "env_ids": [ENV_ID], "episodes_per_env": 2}},
     ),
+    "api:tell_power": change(
+        "POST", "401 200 200 200", scope=READ, body={"agent": "random", "env_ids": [ENV_ID], "episodes_per_env": 20}
+    ),
     "api:get_job": get("200", "job"),
     "api:get_results": get("200", "job"),
     "api:list_episodes_of_job": get("200", "job"),

@@ -8,8 +8,9 @@ from html.parser import HTMLParser
 import pytest
 
 from apps.site.mathematics import MAX_FORMULA_CHARACTERS, MAX_TEXT_CHARACTERS, answer, typeset
+from tests.packages import skip_without
 
-pytest.importorskip("math_core")
+skip_without("math_core")
 
 
 class Tags(HTMLParser):

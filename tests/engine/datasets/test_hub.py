@@ -11,8 +11,9 @@ from gem.cli import main
 from gem.datasets import hub, load
 from gem.errors import DataUnavailable
 from tests.engine.datasets.hub_server import NEW, OLD, Hub
+from tests.packages import skip_without
 
-pytest.importorskip("huggingface_hub")
+skip_without("huggingface_hub")
 
 ROWS = [{"problem": f"{i} + 1?", "answer": str(i + 1)} for i in range(2000)]
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()

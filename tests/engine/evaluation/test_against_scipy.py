@@ -1,13 +1,12 @@
-"""The statistics beside those of scipy and statsmodels, where these have the same."""
+"""The statistics beside those of scipy and statsmodels, where these have the same.
+
+The process that runs a test imports them; all others read this file too.
+"""
 
 import random
 
 import numpy as np
 import pytest
-from scipy import stats
-from statsmodels.stats import contingency_tables as contingency
-from statsmodels.stats import multitest, proportion
-from statsmodels.stats import power as statsmodels_power
 
 from gem.evaluation.comparison import power, sign_flips
 from gem.evaluation.comparison.differences import difference, holm
@@ -22,6 +21,8 @@ def drawn(seed: int, n: int, shift: float = 0.3) -> list[float]:
 
 @pytest.mark.parametrize(("seed", "n", "shift"), [(1, 12, 0.5), (2, 40, 0.3), (4, 90, 0.0)])
 def test_sign_flips_are_those_of_a_permutation_test(seed: int, n: int, shift: float) -> None:
+    from scipy import stats
+
     values = np.array(drawn(seed, n, shift))
     theirs = stats.permutation_test(
         (values,), lambda x, axis: x.mean(axis), permutation_type="samples", n_resamples=5_000, vectorized=True, rng=1
@@ -30,6 +31,8 @@ def test_sign_flips_are_those_of_a_permutation_test(seed: int, n: int, shift: fl
 
 
 def test_the_bootstrap_is_scipys_bias_corrected_and_accelerated_one() -> None:
+    from scipy import stats
+
     values = drawn(5, 80)
     ours = difference([SeedPair("e", i, value, 0.0) for i, value in enumerate(values)], "return", single=True)
     theirs = stats.bootstrap((np.array(values),), np.mean, n_resamples=20_000, method="BCa", rng=2).confidence_interval
@@ -40,6 +43,8 @@ def test_the_bootstrap_is_scipys_bias_corrected_and_accelerated_one() -> None:
 
 
 def test_quantiles_and_binomial_tests() -> None:
+    from scipy import stats
+
     for freedom in (9, 15, 49, 500):
         assert student_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), abs=0.0005)
     for won, n in ((3, 20), (10, 20), (0, 7), (400, 900)):
@@ -47,6 +52,10 @@ def test_quantiles_and_binomial_tests() -> None:
 
 
 def test_wilson_mcnemar_holm_and_power() -> None:
+    from statsmodels.stats import contingency_tables as contingency
+    from statsmodels.stats import multitest, proportion
+    from statsmodels.stats import power as statsmodels_power
+
     assert wilson(45, 50)[1:] == pytest.approx(proportion.proportion_confint(45, 50, method="wilson"))
     assert sign_flips.binomial_p(4, 19) == pytest.approx(contingency.mcnemar([[20, 4], [15, 9]], exact=True).pvalue)
     p_values = [0.001, 0.2, 0.03, 0.04, 0.011]

@@ -14,8 +14,9 @@ from gem.datasets import load
 from gem.errors import MissingDependency
 from gem.grading import formula, judge, latex
 from gem.grading.math import alternatives, grade, is_correct
+from tests.packages import skip_without
 
-pytest.importorskip("math_verify")
+skip_without("math_verify")
 ROOT = Path(__file__).parents[3]
 
 RIGHT = [

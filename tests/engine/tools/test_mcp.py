@@ -20,8 +20,9 @@ from gem.tools import ToolEnvWrapper, make_tool
 from gem.tools.mcp_tool import MCPTool
 from tests.engine.tools.script import Script
 from tests.engine.tools.servers import BAD_SERVER, installed
+from tests.packages import skip_without
 
-pytest.importorskip("mcp")
+skip_without("mcp")
 
 GUESS = "game:GuessTheNumber-v0-easy"
 PYTHON = sys.executable

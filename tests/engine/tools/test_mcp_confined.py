@@ -23,8 +23,9 @@ from gem.sandbox.process_confinement import Confinement
 from gem.tools.mcp.config import registered_servers
 from gem.tools.mcp_tool import MCPTool
 from tests.engine.tools.servers import BAD_SERVER, installed
+from tests.packages import skip_without
 
-pytest.importorskip("mcp")
+skip_without("mcp")
 
 PYTHON = sys.executable
 

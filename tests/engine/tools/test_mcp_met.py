@@ -19,8 +19,9 @@ import pytest
 from gem.errors import ToolError
 from gem.tools.mcp_tool import MCPTool
 from tests.engine.tools.servers import installed
+from tests.packages import skip_without
 
-pytest.importorskip("mcp")
+skip_without("mcp")
 
 OLDER = Path(__file__).with_name("older_server.py")
 EVERYTHING = shutil.which("mcp-server-everything")

@@ -17,9 +17,9 @@ from gem.rollout import EpisodeRequest, rollout
 from gem.tools.search import index as search_index
 from gem.tools.search_tool import SearchTool
 from tests.engine.tools.script import Script
+from tests.packages import skip_without
 
-pytest.importorskip("bm25s")
-pytest.importorskip("Stemmer")
+skip_without("bm25s", "Stemmer")
 
 PASSAGES = [
     {"title": "Tokyo", "text": "Tokyo is the capital of Japan."},

@@ -154,10 +154,11 @@ def test_two_agents_are_compared_and_stop_when_that_is_decided(logged_in: Page) 
     page.get_by_role("link", name="expert won").or_(page.get_by_role("link", name="A won", exact=True)).click()
     page.get_by_role("link", name="Side by side").first.click()
     expect(page).to_have_url(re.compile("/side-by-side/.*turn=parting"))
-    page.goto("/compare/?agent=expert")
-    page.get_by_role("checkbox", name="random", exact=True).check()
+    page.goto("/compare/")
+    for agent in ("random", "expert"):
+        page.get_by_role("checkbox", name=re.compile(f"^{agent} on GuessTheNumber-v0-easy")).first.check()
     page.get_by_role("button", name="Compare", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Two agents on the same seeds")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Two evaluations on the same seeds")
     check_looks(page)
 
 

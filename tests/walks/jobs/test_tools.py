@@ -2,12 +2,12 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
+from tests.packages import skip_without
 from tests.walks.conftest import check_looks
 
-pytest.importorskip("bm25s")
+skip_without("bm25s")
 
 FINISH_MS = 60_000
 GUESS = "game:GuessTheNumber-v0-easy"

@@ -2,13 +2,12 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
+from tests.packages import skip_without
 from tests.walks.conftest import check_looks
 
-pytest.importorskip("math_core")
-pytest.importorskip("math_verify")
+skip_without("math_core", "math_verify")
 
 FINISH_MS = 60_000
 

@@ -1,0 +1,16 @@
+"""Packages that some tests need, asked for without importing them.
+
+Each process of a run reads all tests, and one of them runs the tests of a file: the others need not import what these
+tests use. `pytest.importorskip` imports it.
+"""
+
+from importlib.util import find_spec
+
+import pytest
+
+
+def skip_without(*packages: str) -> None:
+    """Skip the tests of the module that calls this where one of the packages is not installed."""
+    for package in packages:
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed", allow_module_level=True)
