@@ -32,7 +32,7 @@ from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 from workers.beside import Beside
 from workers.cpu import CpuMeter
-from workers.errors_of_episodes import count_as_failed, with_retries
+from workers.errors_of_episodes import RANKED_RETRIES, count_as_failed, with_retries
 from workers.lease import GivesWay, Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
@@ -111,9 +111,12 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
     chunk_seconds = CHUNK_SECONDS
     if is_async:
         chunk_seconds = MANY_CHUNK_SECONDS if claim.spec.num_envs >= MANY_EPISODES else 0.0
+    retries, kinds = claim.spec.retries, ["environment", "unanswered"]
+    if claim.spec.hidden_seeds:
+        retries, kinds = RANKED_RETRIES, ["environment"]
     recorded = Recorded()
     with (
-        closing(with_retries(play_all, slots, claim.spec.retries, partial(discard, claim))) as episodes,
+        closing(with_retries(play_all, slots, retries, partial(discard, claim), kinds)) as episodes,
         Beside[Recorded]() as beside,
     ):
         results = (record for record in _as_ordered(claim, lease, episodes) if record.failed_by != "budget")

@@ -57,6 +57,7 @@ __all__ = [
     "score",
     "starts",
     "text_of",
+    "with_hidden_seeds",
 ]
 
 FIRST = ("games", "games-easy", "games-hard")
@@ -126,6 +127,12 @@ def _member(name: str, version: int) -> Benchmark:
     if found is None:
         raise InvalidArgument(f"There is no version {version} of the benchmark {name}, only {present.version}.")
     return found
+
+
+@cache
+def with_hidden_seeds() -> frozenset[str]:
+    """Return the names of the benchmarks that are ranked on hidden seeds; their public ones are for practice."""
+    return frozenset(name for name in names() if any(entry.hidden_seeds for entry in load(name).entries))
 
 
 def ranking(env_id: str, seed: int) -> Benchmark | None:

@@ -13,7 +13,7 @@ from pyarrow import compute
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode, EpisodeQuerySet, Turn
 from apps.jobs.exports.arrow import field_of
-from apps.jobs.exports.tables import TABLES, Column, TableName
+from apps.jobs.exports.tables import TABLES, Column, TableName, closed_columns
 from apps.jobs.models import Job
 
 FIRST_PART, LARGEST_PART = 500, 20_000
@@ -29,7 +29,9 @@ def parts(job: Job, table: TableName, viewer: Viewer) -> Iterator[pa.Table]:
 
     Each part is read in one step, so that steps may happen in different threads.
     """
-    columns = TABLES[table]
+    columns = closed_columns(table) if job.is_closed else TABLES[table]
+    if job.is_closed and table == "turns":
+        return
     if table == "scores":
         for env_id in dict.fromkeys(job.spec["env_ids"]):
             episodes = exported(job, viewer).filter(env_id=env_id, seats__number=F("scored_seat"))
@@ -47,9 +49,13 @@ def parts(job: Job, table: TableName, viewer: Viewer) -> Iterator[pa.Table]:
 
 
 def exported(job: Job, viewer: Viewer) -> EpisodeQuerySet:
-    """The finished episodes of a job that this person may see. None of them has secrets between its seats any more."""
+    """The finished episodes of a job that this person may see. None of them has secrets between its seats any more.
+
+    Those of a closed job nobody may see; how they ended is exported all the same (`closed_columns`).
+    """
     over = [Episode.Status.ENDED, Episode.Status.FAILED]
-    rows = Episode.objects.visible_to(viewer).filter(batch=job.batch_id, slot__isnull=False)
+    rows = Episode.objects.filter(hidden_reason="") if job.is_closed else Episode.objects.visible_to(viewer)
+    rows = rows.filter(batch=job.batch_id, slot__isnull=False)
     return rows.filter(status__in=over, goes_on_in=None)
 
 

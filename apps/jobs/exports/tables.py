@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from django.db.models import (
@@ -131,6 +131,16 @@ SCORES = (
         "mean_turns", "number", "Their mean number of turns.", Avg(Cast("turn_count", FloatField()), filter=_COUNTED)
     ),
 )
+_CLOSED = {"episode", "failure", "ending_text", "data", "first_observation"}
+"""Columns by which a hidden seed could be known."""
+
+
+def closed_columns(table: TableName) -> tuple[Column, ...]:
+    """The columns of a closed job: the same ones, of which some are empty until its season is revealed."""
+    empty = Value(None, output_field=TextField())
+    return tuple(replace(column, value=empty) if column.name in _CLOSED else column for column in TABLES[table])
+
+
 TABLES: Mapping[TableName, tuple[Column, ...]] = {"episodes": EPISODES, "turns": TURNS, "scores": SCORES}
 FORMATS: Mapping[Format, str] = {
     "csv": "text/csv; charset=utf-8",
