@@ -12,6 +12,7 @@ from pyarrow import compute
 
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode, EpisodeQuerySet, Turn
+from apps.jobs.exports.arrow import field_of
 from apps.jobs.exports.tables import TABLES, Column, TableName, closed_columns
 from apps.jobs.models import Job
 
@@ -93,7 +94,7 @@ def _selected(rows: QuerySet[Any, Any], columns: Sequence[Column], *order: str) 
         cursor.execute(sql, values)
         found = cursor.fetchall()
     by_column: Sequence[Sequence[Any]] = list(zip(*found, strict=True)) or [()] * len(selected)
-    fields = [column.field for column in selected]
+    fields = [field_of(column) for column in selected]
     arrays = [pa.array(values, field.type) for values, field in zip(by_column, fields, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-import pyarrow as pa
 from django.db.models import (
     Avg,
     BigIntegerField,
@@ -31,14 +30,6 @@ from apps.jobs.results.grid import OUTCOME
 TableName: TypeAlias = Literal["episodes", "turns", "scores"]
 Format: TypeAlias = Literal["csv", "jsonl", "parquet"]
 Type: TypeAlias = Literal["text", "whole", "number", "truth", "time", "json"]
-ARROW: Mapping[Type, pa.DataType] = {
-    "text": pa.string(),
-    "whole": pa.int64(),
-    "number": pa.float64(),
-    "truth": pa.bool_(),
-    "time": pa.timestamp("us", tz="UTC"),
-    "json": pa.string(),
-}
 _COUNTED = ~Q(status="failed")
 
 
@@ -53,11 +44,6 @@ class Column:
     """What is selected; None for what is known of the episode of a turn."""
     is_group: bool = False
     """Whether rows are grouped by it. Such columns come first."""
-
-    @property
-    def field(self) -> pa.Field[Any]:
-        """The column as Arrow has it, with its description."""
-        return pa.field(self.name, ARROW[self.type], metadata={"description": self.description})
 
 
 class _NumberIn(Func):

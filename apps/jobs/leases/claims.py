@@ -140,9 +140,15 @@ _RESTED = Q(rests_until=None) | Q(rests_until__lte=Now())
 
 
 def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
-    """Claim the next shard of a job of this kind, of each person in turn (`admission`); None if there is none."""
-    claims = (_claim_from(candidate, kind) for candidate in admission.next_jobs(kind))
-    return next((claimed for claimed in claims if claimed is not None), None)
+    """Claim the next shard of a job of this kind, of each person in turn (`admission`); None if there is none.
+
+    Workers claim one after the other. If two looked at the same moment, both would serve the same person, and such
+    chances add up.
+    """
+    with transaction.atomic():
+        admission.wait_for_turn(kind)
+        claims = (_claim_from(candidate, kind) for candidate in admission.next_jobs(kind))
+        return next((claimed for claimed in claims if claimed is not None), None)
 
 
 @transaction.atomic
