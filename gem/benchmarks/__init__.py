@@ -136,9 +136,10 @@ def with_hidden_seeds() -> frozenset[str]:
 
 
 def ranking(env_id: str, seed: int) -> Benchmark | None:
-    """Return the first benchmark that has this public seed of an environment; None if there is none."""
+    """Return the first benchmark that is ranked on this public seed of an environment; None if there is none."""
     for benchmark in map(load, names()):
-        if any(entry.env_id == env_id and seed in entry.seeds for entry in benchmark.entries):
+        is_practice = benchmark.name in with_hidden_seeds()
+        if not is_practice and any(entry.env_id == env_id and seed in entry.seeds for entry in benchmark.entries):
             return benchmark
     return None
 

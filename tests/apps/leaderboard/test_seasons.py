@@ -6,13 +6,20 @@ import logging
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from pydantic import ValidationError
 
+import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import Sealed
 from apps.episodes.models import Episode
 from apps.episodes.operations import verify
+from apps.jobs import controls
+from apps.jobs import operations as job_operations
+from apps.jobs.afterwards.operations import reason_to_keep
+from apps.jobs.errors import Ranked
 from apps.jobs.models import Job, JobEvent
+from apps.jobs.tries import tries_of
 from apps.leaderboard import ranked_play
 from apps.leaderboard.human_tries import NoSeedLeft
 from apps.leaderboard.models import Score
@@ -24,6 +31,8 @@ from apps.seasons import numbers, operations
 from apps.seasons.models import Season
 from gem import benchmarks, replay
 from gem.benchmarks import seeds
+from gem.errors import InvalidArgument
+from gem.evaluation.spec import EvaluationSpec
 from gem.records import Identity
 from tests.apps.seasons import ENV_IDS, HIDDEN_SEEDS, NAME, end, ranked_job, shorten, submit
 
@@ -179,3 +188,28 @@ def test_people_play_seeds_of_their_own_once_and_nobody_else_sees_them(season: S
     assert reveal(end(season))
     assert Episode.objects.visible_to(other).filter(pk=played[0].pk).exists()
     assert Episode.objects.get(pk=played[0].pk).seed == played[0].played_seed
+
+
+def test_a_ranked_job_is_played_whole_and_every_try_counts(season: Season) -> None:
+    owner = User.objects.create_user("owner")
+    fields = {"agent": "random", "benchmark": NAME, "hidden_seeds": True}
+    for more in ({"token_budget": 10}, {"repeats": 2}, {"max_error_share": 1.0}, {"retries": 1}, {"max_turns": 3}):
+        with pytest.raises(ValidationError):
+            EvaluationSpec.model_validate({**fields, **more})
+    jobs = [submit(owner), submit(owner)]
+    for change in (controls.pause, controls.retry_failed):
+        with pytest.raises(Ranked):
+            change(jobs[0].pk, owner)
+    with pytest.raises(Ranked):
+        controls.cancel_episode(jobs[0].pk, owner, 0, counts=False)
+    cancelled = job_operations.cancel(jobs[0].pk, owner)
+    assert tries_of(cancelled) == tries_of(jobs[1]) == 2
+    assert "try that is counted" in reason_to_keep(cancelled)
+    assert tries_of(submit(None)) == 1
+
+
+def test_hidden_seeds_are_no_seeds_outside_of_a_site() -> None:
+    spec = EvaluationSpec.model_validate({"agent": "random", "benchmark": NAME, "hidden_seeds": True})
+    with pytest.raises(InvalidArgument):
+        gem.make(ENV_IDS[0]).reset(seed=spec.parts[0].first_seed)
+    assert "hidden_seeds" not in EvaluationSpec(agent="random", benchmark=NAME).model_dump()
