@@ -90,8 +90,8 @@ def _print_row(certificate: Certificate, proof: Proof) -> None:
         print(f"It was played with engine {certificate.engine.version}; this is {gem.__version__}.")
     if proof.agent_kind == "endpoint":
         print(
-            "The agent is an endpoint. Its server may have changed and may sample at random, so nobody can promise that "
-            "it chooses the same actions again; what the environments give does repeat."
+            "The agent is an endpoint. Its server may have changed and may sample at random, so nobody can promise "
+            "that it chooses the same actions again; what the environments give does repeat."
         )
 
 
