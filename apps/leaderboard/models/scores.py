@@ -28,7 +28,11 @@ class ScoreQuerySet(models.QuerySet["Score"]):
 
     def unproved(self) -> ScoreQuerySet:
         """Those shown that do not rank, because they are being verified or could not be."""
-        return self.shown().filter(self._unproved())
+        return self.shown().eligible().filter(self._unproved())
+
+    def eligible(self) -> ScoreQuerySet:
+        """Those but of built-in agents, which have no owner, in the jobs of people."""
+        return self.exclude(agent__owner=None, job__owner__isnull=False)
 
     @staticmethod
     def _unproved() -> models.Q:
@@ -56,7 +60,7 @@ class ScoreQuerySet(models.QuerySet["Score"]):
         built-in agents, which have no owner, come from the jobs of the site itself.
         """
         group = "agent_id", "tools", "job__owner_id"
-        rows = self.verified().filter(env_id=env_id).exclude(agent__owner=None, job__owner__isnull=False)
+        rows = self.verified().eligible().filter(env_id=env_id)
         latest = rows.order_by(*group, "-created").distinct(*group)
         rows = Score.objects.filter(pk__in=latest.values("pk"))
         return rows.select_related("agent", "job__owner", "job__reexecution").defer(*LONG)

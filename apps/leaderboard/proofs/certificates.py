@@ -165,12 +165,14 @@ def _environment(job: Job, entry: BenchmarkEntry, score: Score, digest: str) -> 
 
 
 def _engine(job: Job, version: str, python: str) -> engine.CertifiedEngine:
+    """What the episodes were played with. Details are known of this process only, so an older engine has none."""
+    is_this = version == gem.__version__
     return engine.CertifiedEngine(
         version=version,
-        commit=commit(),
+        commit=commit() if is_this else "",
         python=python,
-        libraries=_versions(LIBRARIES),
-        sandbox=sandbox_level() if runs_programs(job) else "",
+        libraries=_versions(LIBRARIES) if is_this else {},
+        sandbox=sandbox_level() if is_this and runs_programs(job) else "",
     )
 
 

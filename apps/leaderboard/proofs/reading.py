@@ -179,6 +179,7 @@ def page_of(score: Score) -> dict[str, Any]:
         "standing": standing_of(job),
         "difference": difference_of(job),
         "certificate": certificate,
+        "certified": {one["env_id"]: one for one in certificate["environments"]} if certificate else {},
         "signature": row.certificate["signature"] if row and row.certificate else None,
         "season": job.batch.season,
         "is_closed": job.is_closed,

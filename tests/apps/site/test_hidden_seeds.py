@@ -128,6 +128,7 @@ def _play_all() -> None:
     while (claim := leases.claim()) is not None:
         records = sorted(rollout(make_agent(claim.agent.slug), claim.slots(), num_envs=4), key=lambda one: one.index)
         records[0].failure, records[0].failed_by = f"No answer to: {records[0].first_observation}", "agent"
+        records[0].turns, records[0].terminated, records[0].truncated, records[0].success = [], False, False, None
         discard(claim, records[0])
         leases.record_episodes(claim, records)
 
