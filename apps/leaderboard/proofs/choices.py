@@ -17,25 +17,23 @@ from django.db.models import Case, Value, When
 from apps.agents.models import Agent, Weights
 from apps.agents.players import player
 from apps.jobs.models import Job, Shard
+from apps.seasons.models import COMMON
 from gem.agents import AnyAgent
 from gem.errors import AgentStopped
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 
-HELD = {Agent.Kind.RANDOM, Agent.Kind.EXPERT, Agent.Kind.CHECKPOINT}
-"""The kinds of agents that play from what this site holds."""
 AT_A_TIME = 16
 SEVERAL = "several"
 """In the place of the machine of a shard that different machines have played."""
 
 
 def is_held(job: Job) -> bool:
-    """Whether everybody who acts in the episodes of a job plays from what this site holds."""
-    opponent = job.spec.get("opponent")
-    kinds = {job.agent.kind}
-    if opponent:
-        kinds |= set(Agent.objects.filter(slug=opponent).values_list("kind", flat=True)) or {Agent.Kind.ENDPOINT}
-    return kinds <= HELD
+    """Whether everything that acts in the episodes of a job is held by this site: no endpoint and no MCP server.
+
+    Such jobs share their seeds.
+    """
+    return job.batch.season_id is not None and job.batch.submission == COMMON
 
 
 def note_machine(shard_id: int, agent: Agent) -> None:

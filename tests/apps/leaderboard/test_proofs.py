@@ -134,6 +134,17 @@ def test_a_choice_that_is_not_repeated_is_found() -> None:
     assert (row.state, row.field) == (Reexecution.State.DIFFERS, "action")
 
 
+def test_choices_of_what_the_site_does_not_hold_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = ranked_job(None)
+    monkeypatch.setattr("apps.leaderboard.proofs.choices.COMMON", 7)  # the submission has seeds of its own
+    assert checks.check_next()
+    row = Reexecution.objects.get(job=job)
+    assert (row.state, row.tier, row.choices, row.actions) == (Reexecution.State.VERIFIED, "hosted", "", 0)
+    page = Client().get(reverse("leaderboard:row", args=[job.scores.get(env_id="").pk])).content.decode()
+    assert "Who chose the actions." in page
+    assert "The agent chose the actions." not in page
+
+
 def test_a_policy_of_another_machine_is_not_compared() -> None:
     job = ranked_job(None, "expert")
     Job.objects.filter(pk=job.pk).update(agent=Agent.objects.get(slug="random"))
