@@ -13,7 +13,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gem.cli.output.tables import count, table
 from gem.cli.server.connection import connect
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gem.evaluation.spec import EvaluationSpec
     from gem.records import EpisodeRecord
     from gem.rollout import EpisodeRequest
-    from gem.verification.certificates import Certificate
+    from gem.verification.certificates import Certificate, CertifiedEnvironment
 
 ADDRESS = re.compile(r"(?P<site>\S+?)/leaderboard/row/(?P<row>[0-9]{1,18})/?")
 HEADINGS = ["environment", "n", "return here", "return of the row", "difference", "standard errors"]
@@ -132,7 +132,7 @@ def _play_practice(certificate: Certificate, proof: Proof, agent: AnyAgent | Non
     for record in rollout(agent, _requests(spec, most), num_envs=spec.num_envs, opponent=opponent):
         if not record.failure:
             returns[record.identity.env_id].append(record.total_reward)
-    table(HEADINGS, [_row(one.env_id, returns[one.env_id], one.mean_return) for one in certificate.environments])
+    table(HEADINGS, [_row(one, returns[one.env_id]) for one in certificate.environments])
     return 0
 
 
@@ -148,16 +148,17 @@ def _requests(spec: EvaluationSpec, most: int | None) -> list[EpisodeRequest]:
     return found
 
 
-def _row(env_id: str, returns: Sequence[float], certified: Any) -> list[str]:
-    """A line of the table, where the difference is also in standard errors of the mean here."""
-    if not returns or certified is None:
-        return [env_id, str(len(returns)), "", "", "", ""]
-    mean = math.fsum(returns) / len(returns)
-    spread = math.fsum((value - mean) ** 2 for value in returns)
-    error = math.sqrt(spread / (len(returns) * (len(returns) - 1))) if len(returns) > 1 else 0.0
-    difference = mean - certified.mean
+def _row(certified: CertifiedEnvironment, returns: Sequence[float]) -> list[str]:
+    """A line of the table, where the difference is also in standard errors, as if both had the spread found here."""
+    n, row = len(returns), certified.mean_return
+    if not n or row is None:
+        return [certified.env_id, str(n), "", "", "", ""]
+    mean = math.fsum(returns) / n
+    spread = math.fsum((value - mean) ** 2 for value in returns) / max(1, n - 1)
+    error = math.sqrt(spread * (1 / n + 1 / certified.seeds)) if certified.seeds else 0.0
+    difference = mean - row.mean
     in_errors = f"{difference / error:+.1f}" if error else ""
-    return [env_id, str(len(returns)), f"{mean:.3f}", f"{certified.mean:.3f}", f"{difference:+.3f}", in_errors]
+    return [certified.env_id, str(n), f"{mean:.3f}", f"{row.mean:.3f}", f"{difference:+.3f}", in_errors]
 
 
 # ------------------------------------------------------------------ when it is over

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 import gem
 from apps.admission.line import Line, note_spent, rows
+from apps.agents.seal import CannotUnseal
 from apps.holders import new_token
 from apps.jobs.changes import change
 from apps.jobs.models import JobEvent
@@ -26,7 +27,7 @@ from apps.leaderboard.models.reexecutions import ReexecutionQuerySet
 from apps.leaderboard.proofs import certificates
 from apps.leaderboard.proofs.choices import Repetition, is_comparable, repetition_of
 from apps.leaderboard.proofs.episodes import plan_of, stored_episodes
-from apps.leaderboard.proofs.waiting import TASK
+from apps.leaderboard.proofs.waiting import TASK, wake_workers
 from apps.leases import Heartbeat, LeaseLost
 from apps.queue import enqueue
 from gem.records import StoredEpisode
@@ -39,19 +40,26 @@ PART_SECONDS = 5.0
 """A worker stores what it has executed about this often, and somebody else may be served then."""
 GROUP = 64
 """Episodes whose choices are repeated together."""
-GAVE_UP = "Workers that executed its episodes have failed. Nothing is lost: staff can have it executed again."
+GAVE_UP = (
+    "Workers that executed its episodes have failed. Nothing is lost: an administrator can have it executed again "
+    "(manage.py reexecute_rows)."
+)
+NO_KEY = (
+    "Its episodes agree, but the signing key of this site cannot be read. An administrator can make a new one "
+    "(manage.py rotate_signing_key); the row is certified then."
+)
 _LINE = Line("rows", per_person=2)
 
 
-def ask_again(job_id: str) -> bool:
-    """Have a row without a verdict executed from the beginning. False if there is none."""
-    stuck = Reexecution.objects.filter(pk=job_id, state=Reexecution.State.UNKNOWN)
-    changed = stuck.update(
-        state=Reexecution.State.WAITING, leaves=[], turns=0, actions=0, notes={}, attempt=0, difference=""
-    )
-    if changed:
-        enqueue(TASK, job_id)
-    return bool(changed)
+def ask_again() -> int:
+    """Have all rows that could not be verified executed from the beginning. Returns their number."""
+    stuck = Reexecution.objects.filter(state=Reexecution.State.UNKNOWN)
+    count = stuck.update(
+        state=Reexecution.State.WAITING, leaves=[], turns=0, actions=0, notes={}, choices="", attempt=0,
+        field="", place="", difference="",
+    )  # fmt: skip
+    wake_workers()
+    return count
 
 
 def check_next(stopping: Callable[[], bool] = lambda: False) -> bool:
@@ -61,19 +69,26 @@ def check_next(stopping: Callable[[], bool] = lambda: False) -> bool:
     token = new_token()
     claimed = _LINE.claim(_rows(Reexecution.objects.waiting().claimable()), _busy(), token, 1)
     for job_id in claimed:
-        row = Reexecution.objects.select_related("job__agent", "job__batch__season").get(pk=job_id)
-        owned = Reexecution.objects.owned_by(token).filter(pk=job_id)
+        _check(job_id, token, stopping)
+    return bool(claimed)
+
+
+def _check(job_id: str, token: UUID, stopping: Callable[[], bool]) -> None:
+    """Execute a part of a row that this worker owns, and store it. After an error, the row counts an attempt."""
+    row = Reexecution.objects.select_related("job__agent", "job__batch__season").get(pk=job_id)
+    owned = Reexecution.objects.owned_by(token).filter(pk=job_id)
+    started = monotonic()
+    try:
         with Heartbeat(owned.renew, name=f"row of job {job_id}") as heartbeat:
-            started = monotonic()
             part = _Part(row, lambda: stopping() or heartbeat.lost.is_set())
             part.execute(started + PART_SECONDS)
-            seconds = monotonic() - started
-        try:
-            _store(row, part, token, seconds)
-        except LeaseLost as lost:
-            logger.warning("%s", lost)
-        note_spent(_LINE.name, row.person, row.address, seconds)
-    return bool(claimed)
+        _store(row, part, token, monotonic() - started)
+    except LeaseLost as lost:
+        logger.warning("%s", lost)
+    except Exception:  # whatever is wrong with one row must not keep the others waiting
+        logger.exception("The episodes of job %s cannot be executed again", job_id)
+        Reexecution.objects.owned_by(token).filter(pk=job_id).release()
+    note_spent(_LINE.name, row.person, row.address, monotonic() - started)
 
 
 def _rows(waiting: ReexecutionQuerySet) -> ReexecutionQuerySet:
@@ -194,7 +209,12 @@ def _certify(row: Reexecution) -> None:
     """Name the tier of a row whose episodes are all as recorded, and sign its certificate."""
     row.tier = certificates.tier_of(row)
     row.ended = timezone.now()
-    row.certificate = certificates.issue(row)
+    try:
+        row.certificate = certificates.issue(row)
+    except CannotUnseal:
+        logger.error("The row of job %s cannot be certified: the signing key cannot be read.", row.pk)
+        _end(row, Reexecution.State.UNKNOWN, difference=NO_KEY)
+        return
     row.save(update_fields=["tier", "ended", "certificate"])
     _end(row, Reexecution.State.VERIFIED)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Literal, TypeAlias, cast
 
 from apps.episodes.models import Episode, EpisodeQuerySet, Turn
 from apps.jobs.models import Job
@@ -14,6 +15,8 @@ from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord, Identity, StoredEpisode, TurnRecord
 from gem.verification.reexecution import Plan, Planned
 
+FailedBy: TypeAlias = Literal["", "environment", "agent", "budget"]
+Cut: TypeAlias = Literal["", "tokens"]
 CHUNK, MAX_TURNS = 200, 2_000
 """Episodes, and turns, that are read at a time, unless one episode has more turns."""
 
@@ -94,8 +97,8 @@ def _record(episode: Episode, seeds: _Seeds) -> EpisodeRecord:
         truncated=episode.truncated,
         success=episode.success,
         failure=episode.failure,
-        failed_by=episode.failed_by or ("environment" if episode.failure else ""),
-        cut=episode.cut,
+        failed_by=cast("FailedBy", episode.failed_by or ("environment" if episode.failure else "")),
+        cut=cast("Cut", episode.cut),
         max_turns=episode.max_turns,
         seat=episode.scored_seat,
     )

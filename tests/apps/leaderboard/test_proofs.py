@@ -226,6 +226,21 @@ def test_the_key_is_made_once_sealed_and_in_no_answer(caplog: pytest.LogCaptureF
     assert keys.signing_key().public.id == first.key_id
 
 
+def test_without_the_key_a_row_waits_for_a_new_one() -> None:
+    job = ranked_job(None)
+    keys.ensure()
+    settings.ENDPOINT_KEYS_FILE.unlink()  # what was sealed can no longer be read
+    assert checks.check_next()
+    row = Reexecution.objects.get(job=job)
+    assert (row.state, row.certificate) == (Reexecution.State.UNKNOWN, None)
+    assert "rotate_signing_key" in row.difference
+    call_command("rotate_signing_key", verbosity=0)
+    assert checks.check_next()
+    row.refresh_from_db()
+    assert (row.state, row.choices) == (Reexecution.State.VERIFIED, "same")
+    assert certificates.read(json.dumps(row.certificate)).verified(trusted()).row
+
+
 def test_certificates_of_earlier_keys_hold_until_the_key_is_withdrawn() -> None:
     document = json.dumps(verified_row().job.reexecution.certificate)
     second = keys.rotate()

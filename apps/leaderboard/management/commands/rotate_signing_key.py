@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from apps.leaderboard.proofs import keys
+from apps.leaderboard.proofs import checks, keys
 
 
 class Command(BaseCommand):
@@ -23,4 +23,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Make the key, and say its id."""
         row = keys.rotate(withdraw=options["withdraw"])
+        checks.ask_again()  # rows that could not be certified without it
         self.stdout.write(f"Certificates are signed with the key {row.key_id} from now on.")
