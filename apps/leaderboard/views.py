@@ -204,6 +204,7 @@ COLUMNS = (
     "version",
     "date",
     "job",
+    "tier",
 )
 
 
@@ -222,6 +223,7 @@ def _cells(row: Row, env_id: str, tokens: float | None, tally: Tally, stand_ins:
         "" if tokens is None else round(tokens, 1),
         *(tally.actions or "", tally.unreadable_share, tally.forbidden_share),
         *(score.benchmark, score.benchmark_version, score.created.isoformat(), score.job_id),
+        reading.standing_of(score.job).tier,
     ]
 
 
