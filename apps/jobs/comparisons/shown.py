@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from django.db.models import Q
+
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode
 from apps.jobs.comparisons.sides import Side
@@ -189,7 +191,8 @@ def seeds(pairs: Sequence[SeedPair], alike: Collection[str]) -> list[Seed]:
         alike: the environments whose episodes can be replayed side by side.
     """
     names = [name for row in pairs for name in (*row.first_episodes, *row.second_episodes)]
-    hidden = set(Episode.objects.filter(pk__in=names).exclude(hidden_reason="").values_list("pk", flat=True))
+    is_closed = Q(batch__closed=True)
+    hidden = set(Episode.objects.filter(is_closed | ~Q(hidden_reason=""), pk__in=names).values_list("pk", flat=True))
     found = []
     for row in pairs:
         first, second = ("" if own[0] in hidden else own[0] for own in (row.first_episodes, row.second_episodes))

@@ -115,5 +115,5 @@ def test_a_rerun_opens_the_form_with_the_whole_request(ada: User, as_ada: Client
     form = as_ada.get(f"/jobs/new/?{as_ada.get(job.get_absolute_url()).context['again']}").context["checked"]
     assert form.is_valid(), form.errors
     assert form.spec is not None
-    assert [spec.model_dump(mode="json") for spec in form.spec.specs] == [job.spec]
+    assert list(form.spec.specs) == [EvaluationSpec.model_validate(job.spec)]
     assert (form.spec.name, form.spec.notes, form.spec.tags) == ("One", "why", ("a", "b"))
