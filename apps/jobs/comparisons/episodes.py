@@ -1,4 +1,4 @@
-"""The episodes of evaluations as `gem.evaluation.compare` reads them."""
+"""The episodes of evaluations as `gem.evaluation.compare` reads them, and which of them are hidden."""
 
 from __future__ import annotations
 
@@ -49,3 +49,8 @@ def episodes_of(job: Job, env_ids: Sequence[str] | None = None) -> list[ScoredEp
         )
         tries[place] += 1
     return episodes
+
+
+def hidden_among(names: Sequence[str]) -> set[str]:
+    """The ids of these that administrators have hidden."""
+    return set(Episode.objects.filter(pk__in=names).exclude(hidden_reason="").values_list("pk", flat=True))

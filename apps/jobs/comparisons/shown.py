@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from apps.accounts.models import Viewer
-from apps.episodes.models import Episode
+from apps.jobs.comparisons.episodes import hidden_among
 from apps.jobs.comparisons.sides import Side
 from apps.jobs.results.missing import Missing, missing_from
 from gem.evaluation.compare import Comparison, PairOfRuns
@@ -189,7 +189,7 @@ def seeds(pairs: Sequence[SeedPair], alike: Collection[str]) -> list[Seed]:
         alike: the environments whose episodes can be replayed side by side.
     """
     names = [name for row in pairs for name in (*row.first_episodes, *row.second_episodes)]
-    hidden = set(Episode.objects.filter(pk__in=names).exclude(hidden_reason="").values_list("pk", flat=True))
+    hidden = hidden_among(names)
     found = []
     for row in pairs:
         first, second = ("" if own[0] in hidden else own[0] for own in (row.first_episodes, row.second_episodes))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from gem.evaluation.faults import NO_FAULTS, Faults
 from gem.evaluation.intervals import Estimate, SeedSums, estimate_return, estimate_success
 
 Measure = Literal["success", "return"]
@@ -55,6 +56,8 @@ class Run:
     """What is set for each environment: its `env_version`, `env_kwargs`, `wrappers`, `data_hash` and `max_turns`."""
     remarks: Sequence[str] = ()
     """What a reader has to know of how far it was played, in sentences: each becomes a caution."""
+    faults: Faults = NO_FAULTS
+    """The agent's unreadable and forbidden actions; without any actions, nobody counted."""
 
     @property
     def seeds(self) -> dict[str, set[int]]:
@@ -80,6 +83,10 @@ class Score:
     mean_turns: float | None
     tokens: int
     """The tokens of all episodes, including those that do not count."""
+    unreadable: float | None
+    """The share of the agent's actions that the environment could not understand; None if nobody counted."""
+    forbidden: float | None
+    """The share of the agent's actions that the rules do not allow."""
 
 
 def score(run: Run) -> Score:
@@ -95,6 +102,8 @@ def score(run: Run) -> Score:
         mean_return=estimate_return(seeds) if seeds else None,
         mean_turns=sum(episode.turns for episode in counted) / len(counted) if counted else None,
         tokens=sum(episode.tokens for episode in run.episodes),
+        unreadable=run.faults.unreadable_share,
+        forbidden=run.faults.forbidden_share,
     )
 
 
