@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from gem.evaluation.faults import NO_FAULTS, Faults
 from gem.evaluation.intervals import Estimate, SeedSums, estimate_return, estimate_success
+from gem.evaluation.scores import over_environments
 
 Measure = Literal["success", "return"]
 """What is compared: whether episodes are solved, or their returns."""
@@ -90,16 +91,19 @@ class Score:
 
 
 def score(run: Run) -> Score:
-    """Compute the results of a run by itself."""
+    """Compute the results of a run by itself. Environments have the same weight, as everywhere."""
     counted = [episode for episode in run.episodes if episode.counts]
-    seeds = list(seed_sums(counted))
+    by_env: dict[str, list[ScoredEpisode]] = {}
+    for episode in counted:
+        by_env.setdefault(episode.env_id, []).append(episode)
+    seeds = [list(seed_sums(episodes)) for episodes in by_env.values()]
     return Score(
         run.name,
         len(counted),
         failed=sum(episode.failed for episode in run.episodes),
         unanswered=sum(episode.unanswered for episode in run.episodes),
-        success=estimate_success(seeds) if seeds else None,
-        mean_return=estimate_return(seeds) if seeds else None,
+        success=over_environments(seeds, estimate_success) if seeds else None,
+        mean_return=over_environments(seeds, estimate_return) if seeds else None,
         mean_turns=sum(episode.turns for episode in counted) / len(counted) if counted else None,
         tokens=sum(episode.tokens for episode in run.episodes),
         unreadable=run.faults.unreadable_share,
