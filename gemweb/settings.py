@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "apps.moderation",
     "apps.catalog",
     "apps.agents",
+    "apps.seasons",
     "apps.episodes",
     "apps.play",
     "apps.duels",
@@ -154,6 +155,8 @@ MAX_ATTEMPTS = 3
 JOBS_RUNNING_PER_USER = env.whole("JOBS_RUNNING_PER_USER", default=2)
 JOBS_QUEUED_PER_USER = env.whole("JOBS_QUEUED_PER_USER", default=20)
 EPISODES_PER_JOB = env.whole("EPISODES_PER_JOB", default=100_000)
+SEASON_DAYS = env.whole("SEASON_DAYS", default=90)
+"""How long the hidden seeds of a benchmark stay hidden. A change holds for the seasons that begin after it."""
 
 RUNS_DIR = Path(env.text("RUNS_DIR", default=str(STATE_DIR / "runs")))
 """The folder for curves and checkpoints of trainings; web and workers need the same one."""

@@ -6,6 +6,10 @@ the files and the session that it is given, runs its module as `__main__`, takes
 the stack of `make up`, in `tests/platform`, is started cold, as people start it.
 
     warm.popen("web", [sys.executable, "-m", "gemweb.serve", "--port", "8000"], env=env)
+
+A process of the site takes most of a second more to read its settings and its own modules. So the first one is forked
+from a process that has done this too, and so is every later one whose environment says the same: a process that is
+ready for an environment knows which variables were read until then (`_Ready`).
 """
 
 from __future__ import annotations
@@ -54,15 +58,25 @@ PACKAGES: dict[str, tuple[str, ...]] = {
 """What each kind of process imports, apart from what reads the settings."""
 
 
+SITE = (
+    "apps.accounts.request_limits", "apps.api.tokens", "apps.jobs.leases", "apps.live.origin", "apps.live.routing",
+    "apps.live.server_sent", "gemweb.bodies", "gemweb.celery", "gemweb.handler", "gemweb.upload_gate", "gemweb.urls",
+)  # fmt: skip
+"""What processes of the site import once they have read the settings. None is of `workers`: these modules share memory
+with the processes that are forked from them."""
+SITE_COMMANDS = {"celery", "gemweb.local.commands", "gemweb.serve", "uvicorn", "workers.play"}
+MOST_READY = 4
+
+
 def popen(kind: str, command: list[str], **settings: Any) -> subprocess.Popen[Any]:
     """As `subprocess.Popen`, for `python -m` and `python -c` commands and without `preexec_fn`."""
-    return _Forked(command, kind=kind, **settings)
+    return _Forked(command, kind=kind, lasting=True, **settings)
 
 
 def run(kind: str, command: list[str], said: str = "", **settings: Any) -> subprocess.CompletedProcess[str]:
     """As `subprocess.run` with `said` as the input and both outputs captured as text."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with popen(kind, command, text=True, **pipes, **settings) as process:
+    with _Forked(command, kind=kind, lasting=False, text=True, **pipes, **settings) as process:
         try:
             out, err = process.communicate(said, timeout=120)
         except BaseException:
@@ -74,8 +88,8 @@ def run(kind: str, command: list[str], said: str = "", **settings: Any) -> subpr
 class _Forked(subprocess.Popen[Any]):
     """A process that the warm one forks: that is its parent, and says how it ended."""
 
-    def __init__(self, command: list[str], *, kind: str, **settings: Any) -> None:
-        self._kind = kind
+    def __init__(self, command: list[str], *, kind: str, lasting: bool, **settings: Any) -> None:
+        self._warm, self._lasting = _warm(kind), lasting
         super().__init__(command, **settings)
 
     def _execute_child(self, command: list[str], *settings: Any) -> None:  # type: ignore[override]
@@ -89,7 +103,9 @@ class _Forked(subprocess.Popen[Any]):
             "files": [0, 1, 2, *pass_fds],
         }
         streams = [place if given == -1 else given for place, given in enumerate((reads, writes, complains))]
-        answer = _warm(self._kind).ask(task, [*streams, *pass_fds])
+        if self._lasting:
+            self._warm = self._warm.ready_for(task)
+        answer = self._warm.ask(task, [*streams, *pass_fds])
         self.pid = answer["pid"]
         self._child_created = True
         self._alive = os.pidfd_open(self.pid)
@@ -117,16 +133,47 @@ class _Forked(subprocess.Popen[Any]):
             poll = select.poll()
             poll.register(self._alive, select.POLLIN)
             if poll.poll(None if seconds is None else seconds * 1000):
-                self.returncode = _warm(self._kind).ask({"ended": self.pid})["code"]
+                self.returncode = self._warm.ask({"ended": self.pid})["code"]
                 os.close(self._alive)
         return cast("int | None", self.returncode)
 
 
-class _Warm:
-    """The process that has imported everything, seen from the tests."""
+class _Line:
+    """A process that forks others, seen from the tests."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+
+    def ask(self, message: dict[str, Any], files: list[int] | None = None) -> dict[str, Any]:
+        """Send an order and return the answer."""
+        socket.send_fds(self._line, [json.dumps(message).encode()], files or [])
+        answer: dict[str, Any] = json.loads(self._line.recv(MOST_BYTES))
+        return answer
+
+
+class _Ready(_Line):
+    """A process that has read the settings of an environment, and has imported what it can of the site."""
+
+    def __init__(self, line: socket.socket, command: str, environment: dict[str, str]) -> None:
+        super().__init__(line)
+        self._command = command
+        said = line.recv(MOST_BYTES)
+        self.failed = not said
+        names = json.loads(said)["read"] if said else []
+        self._read = {name: environment.get(name) for name in [*names, "PYTHONPATH"]}
+
+    def is_for(self, command: str, environment: dict[str, str]) -> bool:
+        """Whether the command would be as ready in this environment."""
+        same = all(environment.get(name) == value for name, value in self._read.items())
+        return same and (command == self._command or "gemweb.serve" not in (command, self._command))
+
+
+class _Warm(_Line):
+    """The process that has imported everything which does not read the settings."""
 
     def __init__(self, kind: str) -> None:
-        self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        super().__init__(line)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.warm", kind, str(theirs.fileno())],
             cwd=ROOT,
@@ -136,16 +183,28 @@ class _Warm:
             start_new_session=True,
         )
         theirs.close()
+        self._ready: list[_Ready] = []
         atexit.register(self.end)
 
-    def ask(self, message: dict[str, Any], files: list[int] | None = None) -> dict[str, Any]:
-        """Send an order and return the answer."""
-        socket.send_fds(self._line, [json.dumps(message).encode()], files or [])
-        answer: dict[str, Any] = json.loads(self._line.recv(MOST_BYTES))
-        return answer
+    def ready_for(self, task: dict[str, Any]) -> _Line:
+        """From what to fork a process with this task: if it is one of the site, from one that is ready for it."""
+        command = next((word for word in task["command"] if word in SITE_COMMANDS), "")
+        if not command or task["cwd"] != str(ROOT):
+            return self
+        found = next((ready for ready in self._ready if ready.is_for(command, task["env"])), None)
+        if found is None:
+            line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                self.ask({"ready": command, "cwd": task["cwd"], "env": task["env"]}, [theirs.fileno()])
+            found = _Ready(line, command, task["env"])
+            if found.failed:
+                return self
+        self._ready = [found, *(ready for ready in self._ready if ready is not found)][:MOST_READY]
+        return found
 
     def end(self) -> None:
         """End it; those that it forked go on."""
+        self._ready = []
         self._line.close()
         self._process.wait()
 
@@ -163,9 +222,45 @@ def main(kind: str, fd: int) -> None:
     for name in PACKAGES[kind]:
         importlib.import_module(name)
     gc.freeze()  # what is imported stays, and stays shared
-    task = _next_task(socket.socket(fileno=fd))
-    if task is not None:
-        _end(_code_of(task))
+    line, further = socket.socket(fileno=fd), dict[str, str]()
+    while task := _next_task(line):
+        if "ready" not in task:
+            task["env"] |= further
+            _end(_code_of(task))
+        line = socket.socket(fileno=task["given"][0])
+        try:
+            further = _get_ready(task, line)
+        except Exception:  # noqa: BLE001 (the process that cannot begin in this environment says why)
+            os._exit(1)
+        gc.freeze()
+
+
+def _get_ready(task: dict[str, Any], line: socket.socket) -> dict[str, str]:
+    """Import the site in the environment of a task; say which variables were read, and return those that it has set."""
+    os.environ.clear()
+    os.environ.update(task["env"])
+    os.chdir(task["cwd"])
+    read, get = set[str](), os.environ.__class__.__getitem__
+
+    def noted(environ: Any, name: str) -> str:
+        read.add(name)
+        return get(environ, name)
+
+    os.environ.__class__.__getitem__ = noted  # type: ignore[method-assign]
+    try:
+        if task["ready"] == "gemweb.serve":
+            serve = importlib.import_module("gemweb.serve")
+            os.environ.setdefault("STATEMENT_SECONDS", serve.STATEMENT_SECONDS)
+            del sys.modules["gemweb.serve"]  # it is run as a module that nobody has imported
+        importlib.import_module("django").setup()
+        for name in SITE:
+            importlib.import_module(name)
+    finally:
+        os.environ.__class__.__getitem__ = get  # type: ignore[method-assign]
+    assert threading.active_count() == 1  # others would not be forked
+    assert not any(name.startswith("workers.") for name in sys.modules)
+    line.send(json.dumps({"read": sorted(read)}).encode())
+    return {name: value for name, value in os.environ.items() if task["env"].get(name) != value}
 
 
 def _code_of(task: dict[str, Any]) -> int:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Container, Generator, Iterable, Iterator
 
 from apps.jobs.leases import CANCELLED
 from gem.evaluation.spec import EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 
+RANKED_RETRIES = 2
+"""How often an episode on a hidden seed is played again after an error of the environment, which is ours. What an agent
+did not answer is never asked again."""
+
 Rollout = Callable[[Iterable[EpisodeRequest]], Iterator[EpisodeRecord]]
 """Plays episodes, and yields their records as they end."""
 
 
 def with_retries(
-    rollout: Rollout, requests: Iterable[EpisodeRequest], retries: int, discard: Callable[[EpisodeRecord], None]
+    rollout: Rollout,
+    requests: Iterable[EpisodeRequest],
+    retries: int,
+    discard: Callable[[EpisodeRecord], None],
+    kinds: Container[str] = ("environment", "unanswered"),
 ) -> Generator[EpisodeRecord, None, None]:
     """Play the requests, and those whose episode ends in an error again, up to `retries` times.
 
@@ -22,13 +30,14 @@ def with_retries(
 
     Args:
         discard: gets the record of each earlier try, whose tokens were spent.
+        kinds: the errors (`error_kind`) after which an episode is played again.
     """
     for retries_left in range(retries, -1, -1):
         begun: dict[int, EpisodeRequest] = {}
         failed: list[EpisodeRequest] = []
         for record in rollout(_noted(requests, begun)):
             request = begun.pop(record.index)
-            if retries_left and error_kind(record):
+            if retries_left and error_kind(record) in kinds:
                 failed.append(request)
                 discard(record)
             else:

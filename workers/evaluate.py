@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from multiprocessing import RawValue
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from celery import current_app
 from celery.signals import worker_process_init, worker_shutting_down
@@ -29,13 +30,14 @@ from apps.queue import beat, enqueue
 from gem.agents.endpoint.ledger import Ledger
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
+from workers.beside import Beside
 from workers.cpu import CpuMeter
-from workers.errors_of_episodes import count_as_failed, with_retries
+from workers.errors_of_episodes import RANKED_RETRIES, count_as_failed, with_retries
 from workers.lease import GivesWay, Lease, WatchedAsync, watched
 
 CHUNK_SECONDS = 0.5
 """Finished episodes are recorded, and shown on the job's page, about this often."""
-CHUNK_EPISODES = 500
+CHUNK_EPISODES = 1000
 MANY_EPISODES, MANY_CHUNK_SECONDS = 16, 0.25
 """With so many episodes of an asynchronous agent at a time, those that end within these seconds are recorded together.
 Of fewer, each is recorded as it ends, because the next one may take minutes."""
@@ -88,14 +90,13 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
 
 
 def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool | None:
-    """Play and record the episodes of a shard while there is budget.
+    """Play and record the episodes of a shard while there is budget; what has ended is recorded beside what is played.
 
     Returns whether the job has ended with them; None if too many errors or a decided comparison have ended it.
     """
     agent = watched(player(claim.agent, claim.set_up, ledger=ledger), lease)
     opponent = watched(player(claim.opponent, ledger=ledger, side="opponent"), lease) if claim.opponent else None
     is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
-    job_ended = False
     started = monotonic()
     open_slots = claim.slots()
     slots, left = _while_wanted(open_slots, lease, ledger), len(open_slots)
@@ -107,31 +108,67 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
         backend=claim.spec.backend,
         broken_off=lease.broken_off,
     )
-    with closing(with_retries(play_all, slots, claim.spec.retries, partial(discard, claim))) as episodes:
+    chunk_seconds = CHUNK_SECONDS
+    if is_async:
+        chunk_seconds = MANY_CHUNK_SECONDS if claim.spec.num_envs >= MANY_EPISODES else 0.0
+    retries, kinds = claim.spec.retries, ["environment", "unanswered"]
+    if claim.spec.hidden_seeds:
+        retries, kinds = RANKED_RETRIES, ["environment"]
+    recorded = Recorded()
+    with (
+        closing(with_retries(play_all, slots, retries, partial(discard, claim), kinds)) as episodes,
+        Beside[Recorded]() as beside,
+    ):
         results = (record for record in _as_ordered(claim, lease, episodes) if record.failed_by != "budget")
-        chunk_seconds = CHUNK_SECONDS
-        if is_async:
-            chunk_seconds = MANY_CHUNK_SECONDS if claim.spec.num_envs >= MANY_EPISODES else 0.0
         for records in _chunks(results, chunk_seconds):
             lease.check()
             counted = count_as_failed(claim.spec, records)
             failpoint("played")
-            agent_seconds = agent.take_seconds()
             left -= len(records)
             if left <= 0:  # the job may end now, and its books are complete then
                 ledger.flush()
-            seconds = WorkerSeconds(monotonic() - started, agent_seconds)
-            job_ended = leases.record_episodes(claim, records, seconds, counted)
-            failpoint("recorded")
+            recorded = beside.wait() or Recorded()
+            if recorded.has_failed:
+                return None
+            busy = max(0.0, monotonic() - started - recorded.seconds)
+            record = partial(_record, claim, records, WorkerSeconds(busy, min(busy, agent.take_seconds())), counted)
+            if is_async or left <= 0:  # an asynchronous agent goes on anyway, and after the last chunk nothing is left
+                recorded = record()
+            else:
+                beside.start(record)
             meter.tick()
-            has_errors = any(record.failure for record in records)
-            if not job_ended and has_errors and stop_over_errors(claim.job_id, claim.spec):
+            if recorded.has_failed:
                 return None
             if look(claim.job_id):
                 return None
             started = monotonic()
-            agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
-    return job_ended
+            if is_async:
+                agent.take_seconds()  # discards the time while episodes were stored, which counts as storing
+        recorded = beside.wait() or recorded
+    return None if recorded.has_failed else recorded.ended_job
+
+
+class Recorded(NamedTuple):
+    """What became of a job when episodes of it were recorded."""
+
+    ended_job: bool = False
+    """Whether it has ended with all its episodes."""
+    has_failed: bool = False
+    """Whether too many errors have ended it."""
+    seconds: float = 0.0
+    """How long it took to record them."""
+
+
+def _record(
+    claim: Claim, records: Sequence[EpisodeRecord], worker_seconds: WorkerSeconds, notes: Sequence[str]
+) -> Recorded:
+    """Record episodes that have ended, and end their job if it has too many errors."""
+    started = monotonic()
+    ended_job = leases.record_episodes(claim, records, worker_seconds, notes)
+    failpoint("recorded")
+    has_errors = not ended_job and any(record.failure for record in records)
+    has_failed = has_errors and stop_over_errors(claim.job_id, claim.spec)
+    return Recorded(ended_job, has_failed, monotonic() - started)
 
 
 def _as_ordered(claim: Claim, lease: Lease, episodes: Iterable[EpisodeRecord]) -> Iterator[EpisodeRecord]:
@@ -177,6 +214,13 @@ def stopping() -> bool:
 @worker_shutting_down.connect
 def _set_stopping(**_: Any) -> None:
     _stop.value = True
+
+
+@worker_process_init.connect
+def _freeze_memory(**_: Any) -> None:
+    """Leave what was loaded before the first task out of garbage collections, which took a fifth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @worker_process_init.connect

@@ -26,6 +26,10 @@ from gem.errors import AgentFailure, AgentStopped
 logger = logging.getLogger(__name__)
 
 
+CLOSED_ERROR = "What it said is closed while the season of this job runs."
+"""The sentence in the place of errors that may quote what is played."""
+
+
 class Stopping(Exception):
     """This process is shutting down. It releases the shard that it holds."""
 
@@ -70,7 +74,7 @@ class Lease:
         if error is None or isinstance(error, LeaseLost):
             return True
         if isinstance(error, AgentStopped):
-            leases.fail_job(self.claim, str(error))
+            leases.fail_job(self.claim, CLOSED_ERROR if self.claim.hidden_seeds else str(error))
             return True
         if isinstance(error, GivesWay):
             if self.wishes.why_stop:
@@ -86,6 +90,9 @@ class Lease:
             self._postpone(fault, may_be_of_the_work(error))
             return True
         reason = str(error) if isinstance(error, AttemptFailed) else f"{type(error).__name__}: {error}"
+        if self.claim.hidden_seeds:  # the message may quote an observation, and the log of a worker keeps it
+            leases.fail_shard(self.claim, f"{type(error).__name__}. {CLOSED_ERROR}")
+            raise AttemptFailed(type(error).__name__).with_traceback(traceback) from None
         leases.fail_shard(self.claim, reason)
         return False
 

@@ -16,6 +16,7 @@ from apps.api.operations import forget_repeats
 from apps.jobs.afterwards.operations import erase as erase_deleted_jobs
 from apps.jobs.leases import recovery
 from apps.leaderboard.operations import record_missing_scores
+from apps.leaderboard.seasons import begin_all, reveal_all
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.queue import REAPED, beat, note
 from apps.webhooks.keeping import forget_old
@@ -25,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 @current_app.task(name="reap.everything")
 def everything() -> None:
-    """End stuck transactions, recover lost work, write missing scores, and clean up uploads, accounts and deleted jobs.
+    """End stuck transactions, recover lost work, write missing scores, begin and reveal seasons, and clean up.
 
     A duty that fails does not keep the others from being done; its error is raised at the end.
     """
@@ -41,6 +42,8 @@ DUTIES: tuple[Callable[[], object], ...] = (
     expire_leases_of_the_dead,
     recovery.reap,
     record_missing_scores,
+    reveal_all,
+    begin_all,
     uploads.reap,
     forget_parties,
     erase_closed,

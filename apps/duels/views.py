@@ -232,7 +232,7 @@ def _start(request: HttpRequest, form: DuelForm) -> operations.DuelStart:
 def _like(request: HttpRequest, episode_id: str) -> Episode | None:
     """The episode that a duel copies, if this person may see it and it has one seat."""
     episodes = Episode.objects.visible_to(request.user, visitors.known(request))
-    return episodes.filter(pk=episode_id, seat_count=1).first()
+    return episodes.opened().filter(pk=episode_id, seat_count=1).first()
 
 
 def _begin_alike(first: Episode, second: Episode) -> bool:

@@ -51,10 +51,16 @@ def draft_branch(episode: Episode, turn: int) -> Episode:
     """A branch after `turn` that has not been stored. Call it outside of transactions: it restores the environment.
 
     Raises:
+        Sealed: it is ranked, and its season is not over.
         NotFound: the episode has no such turn.
         EpisodeEnded: no turn can follow that turn.
         Outdated: see `restore`.
     """
+    if episode.closed:
+        raise Sealed(
+            "This episode is ranked, so it is played once and without branches. It opens for everybody when its season "
+            "is over."
+        )
     if not 0 <= turn <= episode.turn_count:
         raise NotFound(f"The episode has turns 0 to {episode.turn_count}; there is no turn {turn} to fork from.")
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:

@@ -45,7 +45,7 @@ def restore_from_state(episode: Episode, turn: int, state: Mapping[str, Any] | N
     env = replay.make_env(Identity(**episode.identity()))
     if turn == 0:
         env.feed_tape(episode.first_info)  # the recorded tool descriptions, so that no tool is contacted again
-        env.reset(seed=episode.seed)
+        env.reset(seed=episode.played_seed)
         return env
     if state is None or state["engine"] != gem.__version__:
         reason = "was not kept" if state is None else f"was kept by gem {state['engine']}"

@@ -239,7 +239,9 @@ class Snapshot:
 
     @property
     def expert(self) -> bool:
-        """Whether the environment has an expert."""
+        """Whether the environment has an expert, who may help here: in a ranked episode nobody may."""
+        if self.episode.closed:
+            return False
         try:
             return has_expert(self.episode.env_id)
         except UnknownEnvironment:

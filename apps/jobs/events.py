@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from apps.accounts.models import Viewer
+from apps.episodes.closing import conceal
 from apps.episodes.models import Episode
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
@@ -69,7 +70,8 @@ def _first_of(rows: Iterable[JobEvent]) -> list[JobEvent]:
 def evaluation_events(job: Job, rows: Sequence[JobEvent]) -> Iterable[Event]:
     """The events of an evaluation that these rows stand for."""
     slots = [slot for row in rows for slot in row.slots]
-    by_slot = {episode.slot: episode for episode in finished(job).filter(slot__in=slots)} if slots else {}
+    recorded = conceal(finished(job).filter(slot__in=slots), closed=job.is_closed) if slots else []
+    by_slot = {episode.slot: episode for episode in recorded}
     retried = _replaced(job, rows[0].seq) if slots else []
     for row in rows:
         model, more = _MODELS.get(Kind(row.kind), (events.JobNoted, nothing))

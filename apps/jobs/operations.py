@@ -34,6 +34,8 @@ from apps.jobs.errors import (
 from apps.jobs.filing import Filing
 from apps.jobs.models import Checkpoint, Decision, Job, JobEvent, Shard
 from apps.live import recheck_access
+from apps.seasons.numbers import first_number, is_hidden
+from apps.seasons.operations import enter
 from apps.visibility import Visibility, narrower
 from gem import benchmarks
 from gem.agents import has_expert
@@ -41,7 +43,7 @@ from gem.agents.endpoint import EndpointSpec
 from gem.agents.endpoint.amounts import check_limits
 from gem.errors import UsageError
 from gem.evaluation.data import not_as_ranked
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import HIDDEN, EvaluationSpec
 
 
 def submit(
@@ -253,7 +255,7 @@ def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoi
     job.name, job.notes, job.tags, job.priority = filing.name, filing.notes, list(filing.tags), filing.priority
     job.spec = spec.model_dump(mode="json", exclude={"stop_against"})  # that is in `Decision`, which not all may see
     job.set_up, job.episodes_total = agent.set_up, spec.episodes_total
-    job.batch = Batch.objects.create(kind=Batch.Kind.JOB, visibility=filing.visibility or default_visibility(owner))
+    job.batch = _batch(agent, spec, filing.visibility or default_visibility(owner))
     if checkpoint:
         job.parent, job.parent_update = checkpoint.job, checkpoint.update
     job.save(force_insert=True)
@@ -266,6 +268,28 @@ def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoi
     return job
 
 
+def _batch(agent: Agent, spec: EvaluationSpec, visibility: str) -> Batch:
+    """The batch of a new job. On hidden seeds it is closed, and belongs to the season that is under way."""
+    if not spec.hidden_seeds or spec.benchmark is None:
+        return Batch.objects.create(kind=Batch.Kind.JOB, visibility=visibility)
+    players = [agent, *Agent.objects.filter(slug=spec.opponent)] if spec.opponent else [agent]
+    shares_seeds = not any(player.kind == Agent.Kind.ENDPOINT for player in players)
+    shares_seeds = shares_seeds and not any(tool.startswith("mcp:") for tool in spec.tools)
+    season, submission = enter(benchmarks.load(spec.benchmark), shares_seeds=shares_seeds)
+    return Batch.objects.create(
+        kind=Batch.Kind.JOB, visibility=visibility, closed=True, season=season, submission=submission
+    )
+
+
+def _first_seed(job: Job, piece: planning.Piece) -> int:
+    """The seed of the first episode of a piece, or the number that stands for a hidden one."""
+    seed, _ = piece.part.seed_and_seat(piece.start)
+    if not is_hidden(seed):
+        return seed
+    assert job.batch.season_id is not None  # the batch of a job on hidden seeds has one
+    return first_number(job.batch.season_id, job.batch.submission) + seed - HIDDEN
+
+
 def _plan_shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
     """The shards of a job, numbered in the order in which they are played (see `planning`)."""
     return [
@@ -274,7 +298,7 @@ def _plan_shards(job: Job, agent: Agent, spec: EvaluationSpec) -> list[Shard]:
             number=number,
             env_id=piece.part.env_id,
             first_slot=piece.first_slot,
-            first_seed=piece.part.seed_and_seat(piece.start)[0],
+            first_seed=_first_seed(job, piece),
             count=piece.episodes,
             sent=Now(),
         )

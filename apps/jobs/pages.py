@@ -21,6 +21,7 @@ from apps.jobs.estimates import Start, start_of, starts_of
 from apps.jobs.form import entries
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
+from apps.jobs.ranked_pages import script_of, season_of
 from apps.jobs.results import Tally, clusters, curves, datasets, finished, missing
 from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import Scores
@@ -94,7 +95,7 @@ def evaluation(
         "left": left,
         "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
-        "errors": finished.finished(job).filter(status="failed").order_by("-slot")[:MAX_ERRORS] if tally.errors else [],
+        "errors": finished.failed(job, MAX_ERRORS) if tally.errors else [],
         "curve": shared(job, "curve", partial(curves.curve, job)) if tally.n else None,
         "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
@@ -122,6 +123,7 @@ def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
             "agent": spec.agent,
             "benchmark": spec.benchmark,
             "benchmark_version": spec.benchmark_version,
+            **({"hidden_seeds": True} if spec.hidden_seeds else {}),
             "num_envs": spec.num_envs,
             "repeats": spec.repeats,
             "token_budget": spec.token_budget,
@@ -133,12 +135,19 @@ def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
         "seeds": (spec.parts[0].first_seed, spec.parts[0].seed_and_seat(spec.parts[0].episodes - 1)[0]),
         "opponent": Agent.objects.filter(slug=spec.opponent).first() if spec.opponent else None,
         "spec_json": json.dumps(request, indent=2),
-        "script": _command(spec, agent_options)
-        if (agent_options := _agent_options(job))
-        else SCRIPT.format(spec=json.dumps(request, indent=4)),
+        "script": _script(job, spec, request),
+        **season_of(job),
         "agent_json": json.dumps({name: value for name, value in (job.set_up or {}).items() if name != "version"}),
         "log": job.events.for_log().filter(seq__lte=job.seq).order_by("-seq")[:LOG_LINES],
     }
+
+
+def _script(job: Job, spec: EvaluationSpec, request: dict[str, Any]) -> str:
+    """What plays the same episodes elsewhere; of hidden seeds, when they are published."""
+    if spec.hidden_seeds:
+        return script_of(job, spec.all_wrappers)
+    agent_options = _agent_options(job)
+    return _command(spec, agent_options) if agent_options else SCRIPT.format(spec=json.dumps(request, indent=4))
 
 
 def _agent_options(job: Job) -> list[str]:

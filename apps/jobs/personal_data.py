@@ -23,7 +23,9 @@ def _export(user: User) -> Iterator[ExportedFile]:
     jobs = Job.objects.filter(owner=user).select_related("agent", "batch").order_by("created")
     yield ExportedFile("jobs.jsonl", (as_line(_described(job, user)) for job in jobs))
     for job in jobs:
-        yield ExportedFile(f"jobs/{job.pk}/episodes.jsonl", lines_of(Episode.objects.filter(batch=job.batch_id), user))
+        yield ExportedFile(
+            f"jobs/{job.pk}/episodes.jsonl", lines_of(Episode.objects.opened().filter(batch=job.batch_id), user)
+        )
 
 
 def _described(job: Job, user: User) -> dict[str, object]:

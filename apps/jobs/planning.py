@@ -24,7 +24,7 @@ SHARD_SECONDS = 2.0
 """The time that one worker should need for a shard."""
 SHARD_EPISODES = 250
 """The size of a shard if this agent has not played the environment yet."""
-MAX_SHARD_EPISODES = 500
+MAX_SHARD_EPISODES = 5000
 SHARD_ROUNDS = (4, 16)
 """The least and the most rounds of parallel episodes in a shard of an endpoint agent."""
 FIRST_EPISODES = 4

@@ -125,7 +125,7 @@ def next_seed(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str =
         entry: seeds
         for entry in entries
         if (seeds := [seed for seed in entry.seeds if (entry.env_id, seed) not in known_seeds])
-        and _is_for_one_person(entry.env_id)
+        and is_for_one_person(entry.env_id)
     }
     if not free_seeds:
         return None
@@ -142,7 +142,7 @@ def _entries(benchmark: Benchmark, env_id: str) -> list[BenchmarkEntry]:
     return [entry for entry in benchmark.entries if env_id in ("", entry.env_id)]
 
 
-def _is_for_one_person(env_id: str) -> bool:
+def is_for_one_person(env_id: str) -> bool:
     """Whether this site can create the environment, and one person alone can play it."""
     spec = registry.spec(env_id)
     return spec.seats == 1 and not spec.missing_packages() and not spec.unavailable_reason()

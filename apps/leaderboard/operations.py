@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
+from apps.jobs.results.missing import return_bounds
 from apps.leaderboard.models import Score
 from apps.leases import RowsLocked, patient_transaction
 from gem import benchmarks
@@ -49,21 +50,22 @@ class Results:
 def record_scores(job_id: str) -> int:
     """Write the scores of a finished benchmark job. Returns their number, which is 0 if they exist already.
 
-    A job with unanswered episodes or with several tries per seed is not ranked, because nobody may choose which
-    episodes count.
+    Nobody may choose which episodes count. So a job with several tries per seed is not ranked, and one with unanswered
+    episodes only on hidden seeds, where each of them counts with the lowest return. Jobs on the public seeds of a
+    benchmark that has hidden ones are practice.
     """
     job = Job.objects.select_for_update().get(pk=job_id)
     spec = EvaluationSpec.model_validate(job.spec)
     if job.state != Job.State.DONE or not spec.benchmark or job.scores.exists():
         return 0
-    if spec.repeats > 1 or job.shards.filter(unanswered__gt=0).exists():
+    if not job.is_ranked or (not spec.hidden_seeds and job.shards.filter(unanswered__gt=0).exists()):
         return 0
     benchmark = benchmarks.load(spec.benchmark)
     if spec.benchmark_version != benchmark.version:  # the scale of the earlier version is not known any more
         return 0
     if not _is_as_ranked(job, benchmark):
         return 0
-    results = {entry.env_id: _results(job, entry.env_id) for entry in benchmark.entries}
+    results = {entry.env_id: _results(job, entry) for entry in benchmark.entries}
     scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
     if all(score.n for score in scores):
         scores.append(_overall(job, benchmark, scores, results))
@@ -95,10 +97,13 @@ def record_missing_scores() -> int:
 
     A job whose row somebody holds locked, or whose scores cannot be computed, does not keep the others waiting.
     """
-    waiting = Job.objects.filter(state=Job.State.DONE, scores=None, spec__benchmark__in=benchmarks.names())
+    on_public_seeds = Q(spec__benchmark__in=set(benchmarks.names()) - benchmarks.with_hidden_seeds())
+    waiting = Job.objects.filter(on_public_seeds | Q(spec__hidden_seeds=True), state=Job.State.DONE, scores=None)
     columns = "pk", "spec__benchmark", "spec__benchmark_version"
     missing = [
-        job_id for job_id, name, version in waiting.values_list(*columns) if version == benchmarks.load(name).version
+        job_id
+        for job_id, name, version in waiting.values_list(*columns)
+        if name in benchmarks.names() and version == benchmarks.load(name).version
     ]
     return sum(map(_record_missing, missing))
 
@@ -114,15 +119,31 @@ def _record_missing(job_id: str) -> bool:
     return False
 
 
-def _results(job: Job, env_id: str) -> Results:
-    episodes = Episode.objects.filter(batch=job.batch_id, env_id=env_id)
+def _results(job: Job, entry: BenchmarkEntry) -> Results:
+    episodes = Episode.objects.filter(batch=job.batch_id, env_id=entry.env_id)
     counted = episodes.ended().filter(seats__number=F("scored_seat"))
     by_seed: dict[int, list[float]] = {}
     won = 0
     for seed, reward, success in counted.order_by("slot").values_list("seed", "seats__total_reward", "success"):
         by_seed.setdefault(seed, []).append(reward)
         won += bool(success)
-    return Results(list(by_seed.values()), won, episodes.filter(status=Episode.Status.FAILED).count())
+    failed = episodes.filter(status=Episode.Status.FAILED)
+    errors = failed.count()
+    if job.plays_hidden_seeds:  # no answer is an answer, and the worst one
+        lowest = lowest_return(entry, [reward for rewards in by_seed.values() for reward in rewards])
+        for seed in failed.filter(failed_by=Episode.FailedBy.AGENT).values_list("seed", flat=True):
+            by_seed.setdefault(seed, []).append(lowest)
+            errors -= 1
+    return Results(list(by_seed.values()), won, errors)
+
+
+def lowest_return(entry: BenchmarkEntry, returns: Sequence[float]) -> float:
+    """The return of an episode without an answer: the lowest possible one, if the environment says what that is.
+
+    Otherwise no more than the lowest that the agent had, the random agent's mean, and 0.
+    """
+    bounds = return_bounds(entry.env_id)
+    return bounds[0] if bounds is not None else min(0.0, entry.random_return, *returns)
 
 
 def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Results) -> Score:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.leaderboard import views
+from apps.leaderboard import season_views, views
 
 app_name = "leaderboard"
 urlpatterns = [
@@ -13,5 +13,6 @@ urlpatterns = [
     path("play/", views.play, name="play"),
     path("yours/", views.yours, name="yours"),
     path("seed/<slug:episode_id>/", views.seed, name="seed"),
+    path("seasons/", season_views.seasons, name="seasons"),
     path("row/<int:score_id>/", views.row, name="row"),
 ]

@@ -23,15 +23,15 @@ from apps.jobs import pages
 from apps.jobs.models import Job
 from apps.jobs.results import datasets
 from apps.jobs.results.tallies import Tally
-from apps.leaderboard import human_tries
+from apps.leaderboard import human_tries, ranked_play
 from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.evidence import actions_by_environment, actions_of, all_of, stand_ins_of
 from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
 from apps.leaderboard.versus import Verdict, compare, why_not
 from apps.play import limits
-from apps.play import operations as playing
 from apps.play.responses import with_wait
+from apps.seasons.models import Season
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError
@@ -77,6 +77,7 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
         "tools": tools,
         "both": tools or Score.objects.of(benchmark).with_tools(True).exists(),
         "rows": rows,
+        "season": Season.objects.of(benchmark.name, benchmark.version).first(),
         "spent": tokens,
         "actions": actions_of(scores, env_id),
         "stand_ins": all_of(stand_ins),
@@ -99,9 +100,7 @@ def play(request: HttpRequest) -> HttpResponse:
     benchmark, env_id, _ = _parse_query(request)
     try:
         limits.check_start(request)
-        known = visitors.known(request)
-        name, seed = human_tries.require_seed(benchmark, request.user, known, env_id=env_id)
-        episode = playing.begin(name, seed=seed, user=request.user, visitor=visitors.key(request))
+        episode = ranked_play.begin(benchmark, request.user, visitors.key(request), env_id=env_id)
     except Refusal as refusal:
         return with_wait(_page(request, refusal), refusal)
     return redirect(episode)

@@ -6,14 +6,14 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 import gem
 from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
-from apps.episodes.models import Episode, Seat
+from apps.episodes.models import Batch, Episode, Seat
 from apps.episodes.operations import Occupant
 from apps.episodes.restore import restore
 from apps.play import pending
@@ -47,6 +47,38 @@ def begin(
         return operations.begin(env_id, seed=seed, seats=seats, visibility=visibility, wrappers=wrappers)
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
+
+
+def begin_in_batch(
+    batch: Batch,
+    slot: int,
+    env_id: str,
+    *,
+    seed: int,
+    shown_seed: int,
+    user: Viewer,
+    visitor: str,
+    wrappers: Sequence[Mapping[str, Any]] = (),
+) -> Episode:
+    """Begin an episode of a batch with this person in its only seat.
+
+    Args:
+        shown_seed: what is stored in place of the seed, which is hidden while the batch is closed.
+
+    Raises:
+        TurnTaken: the person began this one in another window at the same time.
+        Refusal: the environment failed.
+    """
+    try:
+        episode = operations.draft(env_id, seed=seed, wrappers=wrappers)
+    except EnvironmentFailure as failure:
+        raise Refusal(f"{env_id} cannot begin now. Try again.") from failure
+    episode.seed = shown_seed
+    try:
+        seats, visibility = [_person(user, visitor)], default_visibility(user)
+        return operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)
+    except IntegrityError as error:
+        raise TurnTaken("You began this episode in another window. It is in the list of your episodes.") from error
 
 
 def begin_against(

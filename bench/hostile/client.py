@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from typing import Any
 
-import httpcore
+import httpcore2 as httpcore
 
 TIMEOUT_SECONDS = 120.0
 BOUNDARY = "boundary-that-is-in-no-archive"

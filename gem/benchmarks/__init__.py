@@ -57,6 +57,7 @@ __all__ = [
     "score",
     "starts",
     "text_of",
+    "with_hidden_seeds",
 ]
 
 FIRST = ("games", "games-easy", "games-hard")
@@ -128,10 +129,17 @@ def _member(name: str, version: int) -> Benchmark:
     return found
 
 
+@cache
+def with_hidden_seeds() -> frozenset[str]:
+    """Return the names of the benchmarks that are ranked on hidden seeds; their public ones are for practice."""
+    return frozenset(name for name in names() if any(entry.hidden_seeds for entry in load(name).entries))
+
+
 def ranking(env_id: str, seed: int) -> Benchmark | None:
-    """Return the first benchmark that has this public seed of an environment; None if there is none."""
+    """Return the first benchmark that is ranked on this public seed of an environment; None if there is none."""
     for benchmark in map(load, names()):
-        if any(entry.env_id == env_id and seed in entry.seeds for entry in benchmark.entries):
+        is_practice = benchmark.name in with_hidden_seeds()
+        if not is_practice and any(entry.env_id == env_id and seed in entry.seeds for entry in benchmark.entries):
             return benchmark
     return None
 

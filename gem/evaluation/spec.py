@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -11,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from gem import benchmarks, registry
 from gem.errors import UsageError
 from gem.evaluation import wrapping
+from gem.evaluation.by_benchmark import DEFAULT_MAX_ERROR_SHARE, fields_of_benchmark
 from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
 
@@ -18,13 +20,15 @@ MAX_ENVIRONMENTS = 300
 MAX_EPISODES_PER_ENV = 10_000
 MAX_FIRST_SEED = 2**53
 """The largest first seed. Readers of JSON may store numbers as doubles, which are exact up to here."""
+HIDDEN = -(2**16)
+"""The first of the numbers in the place of hidden seeds. They are no seeds, and no environment begins with them: a site
+puts numbers of its own in their place (`apps.seasons`), and its workers play the seeds behind these."""
 MAX_NUM_ENVS = 256
 MAX_TURNS = 1000
 MAX_REPEATS = 64
 MAX_RETRIES = 10
 MAX_TOKENS = 10**12
 MAX_MONEY = 1_000_000
-DEFAULT_MAX_ERROR_SHARE = 0.1
 
 ErrorKind = Literal["environment", "unanswered"]
 """An environment error, or an episode in which the agent gave no answer."""
@@ -68,6 +72,9 @@ class EvaluationSpec(BaseModel):
     benchmark: str | None = None
     benchmark_version: int | None = None
     """The version of the benchmark that the environments and seeds come from."""
+    hidden_seeds: Annotated[bool, Field(exclude_if=operator.not_)] = False
+    """Whether the seeds that nobody knows are played, and not the public ones: those of the season that runs when the
+    job begins. Only a site has them, and only such jobs are ranked where a benchmark has hidden seeds."""
     env_ids: Annotated[tuple[str, ...], Field(validate_default=True)] = ()
     episodes_per_env: int = 100
     seed: int = 0
@@ -117,7 +124,7 @@ class EvaluationSpec(BaseModel):
         if not isinstance(data, dict) or not data.get("benchmark"):
             return data
         try:
-            return {**data, **_fields_of_benchmark(data)}
+            return {**data, **fields_of_benchmark(data)}
         except UsageError as error:
             return {**data, "benchmark": error}
 
@@ -127,6 +134,13 @@ class EvaluationSpec(BaseModel):
         if isinstance(benchmark, UsageError):
             raise _refused(str(benchmark)) from benchmark
         return benchmark or None
+
+    @field_validator("hidden_seeds")
+    @classmethod
+    def _check_hidden_seeds(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and "benchmark" in info.data and info.data["benchmark"] is None:
+            raise _refused("Only a benchmark has hidden seeds; choose one, or leave hidden_seeds out.")
+        return value
 
     @field_validator("env_ids")
     @classmethod
@@ -244,10 +258,16 @@ class EvaluationSpec(BaseModel):
         """The episodes to play: for each environment one part for every try."""
         played = self._played_benchmark
         if played is not None:
-            parts = [EvaluationPart(e.env_id, e.first_seed, e.episodes) for e in played.entries]
+            parts = [self._part(entry) for entry in played.entries]
         else:
             parts = [EvaluationPart(env_id, self.seed, self.episodes_per_env) for env_id in self.env_ids]
         return [part._replace(repeat=repeat) for part in parts for repeat in range(self.repeats)]
+
+    def _part(self, entry: benchmarks.BenchmarkEntry) -> EvaluationPart:
+        """The episodes of an environment of the benchmark. Those of hidden seeds count from `HIDDEN`."""
+        if self.hidden_seeds and entry.hidden_seeds:
+            return EvaluationPart(entry.env_id, HIDDEN, entry.hidden_seeds * registry.spec(entry.env_id).seats)
+        return EvaluationPart(entry.env_id, entry.first_seed, entry.episodes)
 
     @property
     def _played_benchmark(self) -> benchmarks.Benchmark | None:
@@ -302,67 +322,6 @@ class EvaluationSpec(BaseModel):
     def tools_in_words(self) -> str:
         """The tools and their budget in words; empty without tools. Only results with equal tools are compared."""
         return tool_catalog.in_words(self.tools, self.max_tool_uses, self.tool_format)
-
-
-def _fields_of_benchmark(data: dict[str, Any]) -> dict[str, Any]:
-    """The fields that the benchmark in `data` determines.
-
-    Raises:
-        UsageError: if there is no such benchmark, or `data` contradicts it.
-    """
-    benchmark = benchmarks.load(str(data["benchmark"]))
-    version = data.get("benchmark_version")
-    if version not in (None, benchmark.version):
-        if data.get("env_ids") and isinstance(version, int) and 0 < version < benchmark.version:
-            return {}  # a stored specification with an earlier version keeps its environments and seeds
-        raise UsageError(
-            f"Here the benchmark {benchmark.name} has version {benchmark.version}, not {version}. "
-            "Use the release that has the version you want, or leave the version out."
-        )
-    first_entry = benchmark.entries[0]
-    fields = {
-        "env_ids": benchmark.env_ids,
-        "episodes_per_env": first_entry.episodes,
-        "seed": first_entry.first_seed,
-    }
-    for name, value in fields.items():
-        chosen = data.get(name)
-        chosen = list(chosen) if isinstance(chosen, tuple) else chosen
-        if chosen not in (None, [], value):
-            raise UsageError(f"The benchmark {benchmark.name} decides {name}; leave it out.")
-    if data.get("max_turns") is not None:
-        raise UsageError(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
-    if data.get("max_episode_tokens") is not None:
-        raise UsageError(f"The benchmark {benchmark.name} limits no tokens of an episode; leave your limit out.")
-    for name, what in _NOT_RANKED.items():
-        if data.get(name):
-            raise UsageError(f"The benchmark {benchmark.name} is played without {what}; leave {name} out.")
-    return {**fields, **_help_of_benchmark(benchmark, data), "benchmark_version": benchmark.version}
-
-
-def _help_of_benchmark(benchmark: benchmarks.Benchmark, data: dict[str, Any]) -> dict[str, Any]:
-    """The wrappers that the benchmark determines, if it has any.
-
-    Raises:
-        UsageError: if `data` has other wrappers, or tools with which the benchmark is not played.
-    """
-    wrappers, chosen = wrapping.check(benchmark.wrappers), data.get("wrappers")
-    is_list = isinstance(chosen, list | tuple) and all(isinstance(wrapper, dict) for wrapper in chosen)
-    if chosen and is_list and wrapping.check(chosen) != wrappers:
-        raise UsageError(f"The benchmark {benchmark.name} is played without further wrappers; leave wrappers out.")
-    tools = data.get("tools") or ()
-    if isinstance(tools, list | tuple) and not benchmark.allows_tools(tuple(map(str, tools))):
-        choices = "; ".join(", ".join(choice) or "no tools" for choice in benchmark.tool_sets or ())
-        raise UsageError(f"The benchmark {benchmark.name} is played with one of these choices of tools: {choices}.")
-    return {"wrappers": wrappers} if wrappers and (not chosen or is_list) else {}
-
-
-_NOT_RANKED = {
-    "retries": "second chances for episodes that end in an error",
-    "count_as_failed": "rules of your own about errors",
-    "stop_against": "stopping early",
-}
-"""Fields that a benchmark excludes, because results with them could not be compared, and what they would add."""
 
 
 def _multi_seat(env_ids: tuple[str, ...]) -> list[str]:

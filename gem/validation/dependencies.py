@@ -14,7 +14,7 @@ TRAINING_PACKAGES = {name: name for name in ("torch", "transformers", "tokenizer
 """Packages that trainings and trained policies need: the name of the module to the name for pip."""
 FIGURE_PACKAGES = {"matplotlib": "matplotlib"}
 """Packages that figures need, in the same form."""
-ENDPOINT_PACKAGES = {"httpcore": "httpcore[asyncio]", "anyio": "httpcore[asyncio]"}
+ENDPOINT_PACKAGES = {"aiohttp": "aiohttp", "certifi": "certifi"}
 """Packages that endpoint agents need, in the same form."""
 CLIENT_PACKAGES = {"httpx2": "httpx2"}
 """Packages that the client of the REST API needs, in the same form."""

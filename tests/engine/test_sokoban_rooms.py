@@ -33,7 +33,7 @@ def _sideways(letter: str) -> str:
 @pytest.mark.parametrize("env_id", DIFFICULTIES)
 def test_rooms_are_distinct(env_id: str) -> None:
     env = gem.make(env_id)
-    assert len({env.reset(seed=seed)[1]["suffix"] for seed in range(400)}) >= 399
+    assert len({env.reset(seed=seed)[1]["suffix"] for seed in range(150)}) >= 149
 
 
 def test_the_starts_of_a_small_room_are_all_that_can_be_solved_in_time() -> None:

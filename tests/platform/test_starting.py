@@ -1,5 +1,6 @@
 """`make up`: what a person gets, and what is left when it ends."""
 
+import re
 import signal
 import time
 from pathlib import Path
@@ -30,6 +31,15 @@ def test_every_service_runs(stack: Stack) -> None:
     stack.wait_for("Log in as the administrator")
     assert set(stack.pids()) == {"valkey", "postgres", "web", "play", "train", "worker", "scheduler"}
     assert all(psutil.pid_exists(pid) for pid in stack.pids().values())
+
+
+def test_no_process_loads_what_a_few_requests_need(stack: Stack) -> None:
+    stack.wait_for("Log in as the administrator")
+    heavy = re.compile(r"/(torch|pyarrow|numpy|sympy)/")
+    for name in ("play", "worker", "scheduler"):
+        loaded = [place.path for place in psutil.Process(stack.pids()[name]).memory_maps()]
+        assert any("psycopg" in path for path in loaded)
+        assert [path for path in loaded if heavy.search(path)] == [], name
 
 
 def test_the_login_link_names_the_served_address(stack: Stack) -> None:

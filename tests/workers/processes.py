@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from django.db import connection
 
@@ -49,8 +49,10 @@ class Worker:
 
     def kill(self) -> None:
         """kill -9 of the whole process group."""
-        with suppress(ProcessLookupError):
+        try:
             os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has ended, or has not made its group yet
+            self.process.kill()
         self.process.wait()
         shutil.rmtree(self.schedule, ignore_errors=True)
 

@@ -17,6 +17,7 @@ from apps.jobs.pages import elapsed, may_see_set_up
 from apps.jobs.results import Tally, clusters
 from apps.jobs.results.clusters import Scores
 from apps.jobs.results.missing import Missing
+from apps.jobs.tries import tries_of
 from apps.trainings.alarms import alarm_names
 from gem.client import schemas
 from gem.evaluation.data import DataUse
@@ -78,6 +79,9 @@ def job_data(
         "jobs_ahead": start.ahead if start is not None else None,
         "may_change": row.may_be_changed_by(request.user),
         "ranked": row.is_ranked,
+        "season": row.batch.season.number if row.batch.season is not None else None,
+        "closed": row.is_closed,
+        "tries": tries_of(row),
         "num_envs": row.episodes_at_a_time if row.kind == Job.Kind.EVALUATION else None,
         "max_workers": row.max_workers,
         "score": score,

@@ -20,9 +20,9 @@ from apps.jobs.afterwards.forms import DescriptionForm
 from apps.jobs.afterwards.operations import Description
 from apps.jobs.analysis import reading
 from apps.jobs.analysis.seeds import seed_results
+from apps.jobs.exports.about import about
 from apps.jobs.exports.responses import download
 from apps.jobs.exports.tables import FORMATS, TABLES, Format, TableName
-from apps.jobs.exports.writing import about
 from gem.client import schemas
 
 __all__ = ["router"]

@@ -13,13 +13,14 @@ from apps.api import answers
 from apps.api.callers import account, player
 from apps.jobs.models import Job
 from apps.jobs.results.tallies import Tally
-from apps.leaderboard import human_tries
+from apps.leaderboard import ranked_play
 from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.evidence import actions_by_environment, actions_of, stand_ins_of
 from apps.leaderboard.frontier import tokens_per_episode
 from apps.leaderboard.models import Score
+from apps.leaderboard.season_views import MOST
 from apps.play import limits
-from apps.play import operations as playing
+from apps.seasons.models import Season
 from gem import benchmarks
 from gem.benchmarks import Benchmark, DataSource
 from gem.client import schemas
@@ -39,6 +40,13 @@ def list_benchmarks(request: HttpRequest) -> schemas.BenchmarkPage:
 def get_benchmark(request: HttpRequest, name: str) -> schemas.Benchmark:
     """One benchmark: its environments, seeds and scales."""
     return _benchmark(request, _find(name))
+
+
+@router.get("/benchmarks/{name}/seasons", response=schemas.SeasonPage)
+def list_seasons(request: HttpRequest, name: str) -> schemas.SeasonPage:
+    """The seasons of a benchmark, the newest first, with their commitments and, when they are over, their keys."""
+    found = Season.objects.filter(benchmark=_find(name).name).order_by("-version", "-number")
+    return schemas.SeasonPage(items=[_season(season) for season in found[:MOST]])
 
 
 @router.get("/leaderboard/{name}", response=schemas.Leaderboard)
@@ -68,8 +76,7 @@ def play_ranked_seed(request: HttpRequest, name: str, sent: schemas.RankedStart)
     if sent.env_id and sent.env_id not in benchmark.env_ids:
         raise Http404(f"{sent.env_id} is not in the benchmark {benchmark.name}.")
     limits.check_start(request)
-    env_id, seed = human_tries.require_seed(benchmark, user, "", env_id=sent.env_id)
-    row = playing.begin(env_id, seed=seed, user=user, visitor="")
+    row = ranked_play.begin(benchmark, user, "", env_id=sent.env_id)
     return Status(201, answers.episode(request, row.pk))
 
 
@@ -131,6 +138,19 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
             for entry in benchmark.entries
         ],
         url=answers.link(request, f"{reverse('leaderboard:benchmark')}?benchmark={benchmark.name}"),
+    )
+
+
+def _season(season: Season) -> schemas.Season:
+    return schemas.Season(
+        benchmark=season.benchmark,
+        version=season.version,
+        number=season.number,
+        begins=season.begins,
+        ends=season.ends,
+        commitment=season.commitment,
+        key=season.published_key or None,
+        hidden_seeds=season.hidden,
     )
 
 

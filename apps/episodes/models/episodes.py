@@ -12,9 +12,11 @@ from django.urls import reverse
 
 import gem
 from apps.episodes.models.ids import ID_LENGTH, make_id
-from apps.episodes.models.seats import Seat
+from apps.episodes.models.seats import Seat, seated
 from apps.episodes.models.turns import Turn
 from apps.moderation.moderated import Moderated
+from apps.seasons.models import Season
+from apps.seasons.operations import seed_of
 from apps.visibility import Claim, Person, Visibility, VisibleQuerySet, column, narrower
 from gem.errors import UnknownEnvironment
 from gem.evaluation.endings import MAX_CHARS
@@ -48,6 +50,7 @@ class Batch(models.Model):
         SHOWCASE = "showcase"
         EXAMPLE = "example"
         DUEL = "duel"
+        RANKED = "ranked"  # what a person plays on hidden seeds in a season
 
     id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=make_id, editable=False)
     kind = models.CharField(max_length=12, choices=Kind.choices)
@@ -55,9 +58,18 @@ class Batch(models.Model):
     """Of a duel: the number of changes to its episodes, raised in the transaction that makes the change."""
     visibility = column()
     """Of a job, a training or a duel. None of its episodes is more open than this."""
+    closed = models.BooleanField(default=False, db_default=False)
+    """Whether its episodes are played on hidden seeds that are not published yet: see `apps.episodes.closing`."""
+    season = models.ForeignKey(Season, models.PROTECT, null=True, blank=True, related_name="batches")
+    """The season whose hidden seeds its episodes have; None if their seeds were never hidden."""
+    submission = models.PositiveIntegerField(default=0, db_default=0)
+    """Its number among those of the season that have seeds of their own; 0 if it shares them."""
     created = models.DateTimeField(auto_now_add=True)
 
     objects = BatchQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["id"], condition=models.Q(closed=True), name="closed_batches")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
@@ -93,6 +105,30 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
         """See `VisibleQuerySet.owned_by`: episodes in which this person has a seat, and those that others claim."""
         return reduce(or_, self._reasons(user, visitor), models.Q(pk__in=[]))
 
+    def visible_to(self, user: Person, visitor: str = "") -> EpisodeQuerySet:
+        """See `VisibleQuerySet.visible_to`. Closed episodes are for the people in their seats, and for nobody else."""
+        return super().visible_to(user, visitor).filter(self._readable(user, visitor))
+
+    def listed_for(self, user: Person, visitor: str = "") -> EpisodeQuerySet:
+        """See `VisibleQuerySet.listed_for`, and `visible_to` for closed episodes."""
+        return super().listed_for(user, visitor).filter(self._readable(user, visitor))
+
+    def published(self) -> EpisodeQuerySet:
+        """See `VisibleQuerySet.published`."""
+        return super().published().opened()
+
+    def opened(self) -> EpisodeQuerySet:
+        """Those that are not closed."""
+        return self.filter(~self._closed())
+
+    def _closed(self) -> models.Q:
+        """A filter for the episodes of closed batches, of which there are few."""
+        return models.Q(batch__in=Batch.objects.filter(closed=True).values("pk"))
+
+    def _readable(self, user: Person, visitor: str) -> models.Q:
+        """A filter for the episodes that are not closed, or in which this person has a seat."""
+        return ~self._closed() | (seated(user, visitor) if user.is_authenticated or visitor else models.Q(pk__in=[]))
+
     def owned_outside_jobs(self, user: Person, visitor: str) -> EpisodeQuerySet:
         """Episodes of this person that no job has played."""
         return self.filter(self.owned_by(user, visitor), of_job=False)
@@ -101,9 +137,7 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
         """A filter for each reason for which this person owns episodes; none for a visitor without a key."""
         if not user.is_authenticated and not visitor:
             return []
-        mine = models.Q(user=user.pk) if user.is_authenticated else models.Q(user=None, visitor=visitor)
-        seats = models.Q(pk__in=Seat.objects.filter(mine).values("episode"))
-        return [seats, *(claim(user, visitor) for claim in self.claims)]
+        return [seated(user, visitor), *(claim(user, visitor) for claim in self.claims)]
 
     def running(self) -> EpisodeQuerySet:
         """Episodes that have not ended."""
@@ -162,6 +196,7 @@ class Episode(Moderated):
     data_hash = models.CharField(max_length=64, blank=True)
     wrappers = models.JSONField(default=list, blank=True)
     seed = models.BigIntegerField()
+    """While it is hidden, a negative number that stands for it: see `apps.seasons.numbers`."""
     tape = models.JSONField(null=True, blank=True)
     engine_version = models.CharField(max_length=20)
     python_version = models.CharField(max_length=20)
@@ -341,8 +376,22 @@ class Episode(Moderated):
         """Whether an evaluation or a training played it."""
         return self.batch is not None and self.batch.kind == Batch.Kind.JOB
 
+    @property
+    def closed(self) -> bool:
+        """Whether only the people in its seats may know more of it than how it ended."""
+        return self.batch is not None and self.batch.closed
+
+    @property
+    def played_seed(self) -> int:
+        """The seed that the environment was reset with. While it is hidden, it must not leave the server."""
+        return seed_of(self.seed, self.env_id)
+
     def identity(self) -> dict[str, Any]:
-        """Everything besides the actions that a replay needs (see `gem.replay`)."""
+        """Everything besides the actions that a replay needs (see `gem.replay`), with a hidden seed."""
+        return {**self.open_identity(), "seed": self.played_seed}
+
+    def open_identity(self) -> dict[str, Any]:
+        """The identity as programs may read it: with the number in the place of a hidden seed."""
         return {
             "env_id": self.env_id,
             "env_version": self.env_version,

@@ -7,6 +7,7 @@ from django.db import models
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
+from apps.visibility import Person
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 """The names of the seats on pages."""
@@ -59,3 +60,9 @@ class Seat(models.Model):
         if self.user_id is not None:
             return user.is_authenticated and self.user_id == user.pk
         return bool(visitor) and self.visitor == visitor
+
+
+def seated(user: Person, visitor: str) -> models.Q:
+    """A filter for the episodes in which this person, or a visitor with this key, has a seat."""
+    mine = models.Q(user=user.pk) if user.is_authenticated else models.Q(user=None, visitor=visitor)
+    return models.Q(pk__in=Seat.objects.filter(mine).values("episode"))

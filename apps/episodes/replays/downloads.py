@@ -101,7 +101,7 @@ def episode_data(episode: Episode, seat: int, user: Viewer, visitor: str = "") -
     parent = parent_of(episode, user, visitor)
     return {
         "id": episode.id,
-        **episode.identity(),
+        **episode.open_identity(),
         "seed": None if sealed else episode.seed,
         "sealed": sealed,
         "engine_version": episode.engine_version,

@@ -83,12 +83,12 @@ class Failures:
 
 
 def failures(job: Job) -> Failures:
-    """The episodes of a job that were not solved, in clusters."""
+    """The episodes of a job that were not solved, in clusters; of a closed job by their kinds alone."""
     found: dict[tuple[str, str], Cluster] = {}
     ended = Q(status=Episode.Status.ENDED) & (Q(success=False) | Q(success=None))
     rows = (
         Episode.objects.filter(Q(status=Episode.Status.FAILED) | ended, batch=job.batch_id, slot__isnull=False)
-        .annotate(kind=_KIND, text=_TEXT)
+        .annotate(kind=_KIND, text=Value("") if job.is_closed else _TEXT)
         .order_by()
         .values("kind", "text", "env_id")
         .annotate(n=Count("pk"), slots=ArrayAgg("slot", filter=Q(hidden_reason="")))
@@ -104,7 +104,8 @@ def failures(job: Job) -> Failures:
     kinds = list(KINDS)
     ordered = sorted(found.values(), key=lambda one: (not one.is_error, -one.count, kinds.index(one.kind), one.text))
     shown = ordered[:MAX_CLUSTERS]
-    _open_examples(job, shown)
+    if not job.is_closed:
+        _open_examples(job, shown)
     return Failures(shown, len(ordered) - len(shown))
 
 

@@ -42,7 +42,9 @@ class Replays:
 
 
 def replays(job: Job, number: int = SHOWN) -> Replays:
-    """The worst and the best episodes of a job, at most `number` of each."""
+    """The worst and the best episodes of a job, at most `number` of each; none of a closed one."""
+    if job.is_closed:
+        return Replays([], [])
     shares = _shares(clusters.scores_of(job))
     ended = Episode.objects.filter(batch=job.batch_id, status=Episode.Status.ENDED, slot__isnull=False)
     solved, reached, turns = Cast(Coalesce("success", False), IntegerField()), F("seats__total_reward"), F("turn_count")

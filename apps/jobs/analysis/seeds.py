@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Avg, Case, Count, F, FloatField, Min, Q, QuerySet, When
 from django.db.models.functions import Cast, NullIf
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
+from apps.seasons.numbers import in_words
 
 COLUMNS, ROWS = 40, 36
 """Seeds and environments of one page of the map."""
@@ -44,11 +45,12 @@ class SeedCell:
     def words(self) -> str:
         """What it says to those who do not see it."""
         errors = f", {self.errors} not counted" if self.errors else ""
+        seed = in_words(self.seed)
         if not self.episodes:
-            return f"seed {self.seed}: not counted"
+            return f"seed {seed}: not counted"
         if self.episodes == 1 and not self.errors:
-            return f"seed {self.seed}: {'solved' if self.solved else 'not solved'}"
-        return f"seed {self.seed}: {self.solved} of {self.episodes} solved{errors}"
+            return f"seed {seed}: {'solved' if self.solved else 'not solved'}"
+        return f"seed {seed}: {self.solved} of {self.episodes} solved{errors}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ def seed_map(job: Job, page: int = 1, env_page: int = 1) -> SeedMap:
     seeds = list(by_share.values_list("seed", flat=True)[(page - 1) * COLUMNS : page * COLUMNS])
     shown = list(env_ids[(env_page - 1) * ROWS : env_page * ROWS])
     found = {(cell.env_id, cell.seed): cell for cell in _cells(episodes.filter(seed__in=seeds, env_id__in=shown))}
+    if job.is_closed:
+        found = {place: replace(cell, episode_id="") for place, cell in found.items()}
     rows = [SeedRow(env_id, [found.get((env_id, seed)) for seed in seeds]) for env_id in shown]
     return SeedMap(seeds, rows, page, pages, env_page, env_pages)
 

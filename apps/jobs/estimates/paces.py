@@ -89,8 +89,9 @@ def paces_of_others(
 
 
 def _jobs(tools: Sequence[str] | None, known: JobQuerySet | None) -> JobQuerySet:
-    """Evaluations with these tools."""
-    return (Job.objects.all() if known is None else known).filter(_with_tools(tools), kind=Job.Kind.EVALUATION)
+    """Evaluations with these tools that have begun: there may be thousands that wait."""
+    jobs = Job.objects.all() if known is None else known
+    return jobs.filter(_with_tools(tools), kind=Job.Kind.EVALUATION, episodes_done__gt=0)
 
 
 def _evidence(jobs: JobQuerySet, env_ids: Iterable[str] | None, *keys: str) -> dict[tuple[Any, ...], Any]:

@@ -27,9 +27,13 @@ class Offer:
 
 
 def offers(job: Job) -> list[Offer]:
-    """The tables of an evaluation, empty ones too, because the page stays open while it runs."""
+    """The tables of an evaluation, empty ones too, because the page stays open while it runs.
+
+    Of a closed one, nobody may read the turns.
+    """
+    turns = [] if job.is_closed else [Offer("turns", job.turns_done, "turn")]
     return [
         Offer("scores", clusters.scores_of(job).total.seeds, "seed of an environment"),
         Offer("episodes", job.episodes_done, "episode"),
-        Offer("turns", job.turns_done, "turn"),
+        *turns,
     ]

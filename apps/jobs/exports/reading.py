@@ -12,7 +12,8 @@ from pyarrow import compute
 
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode, EpisodeQuerySet, Turn
-from apps.jobs.exports.tables import TABLES, Column, TableName
+from apps.jobs.exports.arrow import field_of
+from apps.jobs.exports.tables import TABLES, Column, TableName, closed_columns
 from apps.jobs.models import Job
 
 FIRST_PART, LARGEST_PART = 500, 20_000
@@ -28,7 +29,9 @@ def parts(job: Job, table: TableName, viewer: Viewer) -> Iterator[pa.Table]:
 
     Each part is read in one step, so that steps may happen in different threads.
     """
-    columns = TABLES[table]
+    columns = closed_columns(table) if job.is_closed else TABLES[table]
+    if job.is_closed and table == "turns":
+        return
     if table == "scores":
         for env_id in dict.fromkeys(job.spec["env_ids"]):
             episodes = exported(job, viewer).filter(env_id=env_id, seats__number=F("scored_seat"))
@@ -46,9 +49,13 @@ def parts(job: Job, table: TableName, viewer: Viewer) -> Iterator[pa.Table]:
 
 
 def exported(job: Job, viewer: Viewer) -> EpisodeQuerySet:
-    """The finished episodes of a job that this person may see. None of them has secrets between its seats any more."""
+    """The finished episodes of a job that this person may see. None of them has secrets between its seats any more.
+
+    Those of a closed job nobody may see; how they ended is exported all the same (`closed_columns`).
+    """
     over = [Episode.Status.ENDED, Episode.Status.FAILED]
-    rows = Episode.objects.visible_to(viewer).filter(batch=job.batch_id, slot__isnull=False)
+    rows = Episode.objects.filter(hidden_reason="") if job.is_closed else Episode.objects.visible_to(viewer)
+    rows = rows.filter(batch=job.batch_id, slot__isnull=False)
     return rows.filter(status__in=over, goes_on_in=None)
 
 
@@ -87,7 +94,7 @@ def _selected(rows: QuerySet[Any, Any], columns: Sequence[Column], *order: str) 
         cursor.execute(sql, values)
         found = cursor.fetchall()
     by_column: Sequence[Sequence[Any]] = list(zip(*found, strict=True)) or [()] * len(selected)
-    fields = [column.field for column in selected]
+    fields = [field_of(column) for column in selected]
     arrays = [pa.array(values, field.type) for values, field in zip(by_column, fields, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 

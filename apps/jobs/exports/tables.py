@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-import pyarrow as pa
 from django.db.models import (
     Avg,
     BigIntegerField,
@@ -31,14 +30,6 @@ from apps.jobs.results.grid import OUTCOME
 TableName: TypeAlias = Literal["episodes", "turns", "scores"]
 Format: TypeAlias = Literal["csv", "jsonl", "parquet"]
 Type: TypeAlias = Literal["text", "whole", "number", "truth", "time", "json"]
-ARROW: Mapping[Type, pa.DataType] = {
-    "text": pa.string(),
-    "whole": pa.int64(),
-    "number": pa.float64(),
-    "truth": pa.bool_(),
-    "time": pa.timestamp("us", tz="UTC"),
-    "json": pa.string(),
-}
 _COUNTED = ~Q(status="failed")
 
 
@@ -53,11 +44,6 @@ class Column:
     """What is selected; None for what is known of the episode of a turn."""
     is_group: bool = False
     """Whether rows are grouped by it. Such columns come first."""
-
-    @property
-    def field(self) -> pa.Field[Any]:
-        """The column as Arrow has it, with its description."""
-        return pa.field(self.name, ARROW[self.type], metadata={"description": self.description})
 
 
 class _NumberIn(Func):
@@ -145,6 +131,16 @@ SCORES = (
         "mean_turns", "number", "Their mean number of turns.", Avg(Cast("turn_count", FloatField()), filter=_COUNTED)
     ),
 )
+_CLOSED = {"episode", "failure", "ending_text", "data", "first_observation"}
+"""Columns by which a hidden seed could be known."""
+
+
+def closed_columns(table: TableName) -> tuple[Column, ...]:
+    """The columns of a closed job: the same ones, of which some are empty until its season is revealed."""
+    empty = Value(None, output_field=TextField())
+    return tuple(replace(column, value=empty) if column.name in _CLOSED else column for column in TABLES[table])
+
+
 TABLES: Mapping[TableName, tuple[Column, ...]] = {"episodes": EPISODES, "turns": TURNS, "scores": SCORES}
 FORMATS: Mapping[Format, str] = {
     "csv": "text/csv; charset=utf-8",

@@ -10,12 +10,11 @@ import pyarrow as pa
 from pyarrow import compute, csv, parquet
 
 from apps.accounts.models import Viewer
-from apps.jobs.books.reading import spec_of
+from apps.jobs.exports.about import about
+from apps.jobs.exports.arrow import field_of
 from apps.jobs.exports.reading import parts
 from apps.jobs.exports.tables import TABLES, Column, Format, TableName
 from apps.jobs.models import Job
-from apps.jobs.pages import may_see_set_up
-from apps.jobs.results import Tally, datasets
 
 METADATA = b"gemweb"
 """The key in the metadata of a Parquet file under which it says what it is."""
@@ -32,32 +31,10 @@ def streamed(job: Job, table: TableName, form: Format, viewer: Viewer) -> Iterat
     return _parquet(rows, columns, about(job, table, viewer))
 
 
-def about(job: Job, table: TableName, viewer: Viewer) -> dict[str, Any]:
-    """What a file says about itself: the request of the job, its data with their hashes, and whether it is partial."""
-    tally = Tally.of(job.shards.all())
-    return {
-        "job": job.pk,
-        "table": table,
-        "spec": spec_of(job, priced=may_see_set_up(job, viewer)),
-        "state": job.state,
-        "partial": tally.is_partial,
-        "missing_episodes": tally.missing,
-        "data": [
-            {
-                "env_id": use.env_id,
-                "name": use.name,
-                "hash": use.data_hash,
-                "stands_in_for": use.stands_in_for,
-            }
-            for use in datasets.used(job)
-        ],
-    }
-
-
 def schema_of(columns: Sequence[Column], about_it: Mapping[str, Any] | None = None) -> pa.Schema:
     """The schema of a table with the descriptions of its columns, as Parquet stores it."""
     metadata = {METADATA: json.dumps(about_it).encode()} if about_it else None
-    return pa.schema([column.field for column in columns], metadata=metadata)
+    return pa.schema([field_of(column) for column in columns], metadata=metadata)
 
 
 def _csv(rows: Iterator[pa.Table], columns: Sequence[Column]) -> Iterator[bytes]:

@@ -15,11 +15,12 @@ from apps.episodes.tools import choice as tool_choice
 from apps.jobs.form.matrix import Row
 from apps.jobs.form.picker import ids_of, known_ids
 from apps.spec_forms import read_json
+from gem import benchmarks
 from gem.errors import UsageError
 from gem.evaluation import selection, wrapping
 
 ONE = (
-    "benchmark", "episodes_per_env", "seed", "repeats", "num_envs", "max_turns", "token_budget",
+    "benchmark", "practice", "episodes_per_env", "seed", "repeats", "num_envs", "max_turns", "token_budget",
     "money_budget", "max_episode_tokens", "opponent", "stop_against",
     "max_tool_uses", "tool_format", "backend", "retries", "max_error_share",
     "name", "notes", "tags", "priority", "visibility",
@@ -85,6 +86,8 @@ def of_document(document: Mapping[str, Any]) -> QueryDict:
         elif value is not None:
             data[name] = value if isinstance(value, str) else _text_of(value)
     data.setdefault("benchmark", "")
+    if data["benchmark"] in benchmarks.with_hidden_seeds() and document.get("hidden_seeds") is not True:
+        data["practice"] = "on"
     agents = _texts(document.get("agents")) or _texts(document.get("agent"))
     env_ids = [] if document.get("benchmark") else _texts(document.get("env_ids"))
     data.setlist("agent", agents)

@@ -16,8 +16,9 @@ from apps.jobs.form.entries import FIELDS, ONE, SEVERAL
 from apps.names import validate_name
 from apps.spec_forms import SpecForm, number_field
 from apps.visibility import VisibilityField
+from gem import benchmarks
 from gem.evaluation import wrapping
-from gem.evaluation.spec import DEFAULT_MAX_ERROR_SHARE
+from gem.evaluation.by_benchmark import DEFAULT_MAX_ERROR_SHARE
 from gem.evaluation.submission import MAX_NAME, MAX_NOTES, Submission
 
 __all__ = ["FIELDS", "EvaluationForm", "TagsField", "prefilled"]
@@ -81,6 +82,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
 
     agent = ValuesField(error_messages={"required": "Choose an agent."})
     benchmark = forms.CharField(max_length=80, required=False)
+    practice = forms.BooleanField(label="Practice", required=False)
     env_id = EnvironmentsField(required=False)
     row = ValuesField(required=False)
     column = ValuesField(required=False)
@@ -178,7 +180,8 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         )
         document |= {name: values.get(name) for name in (*plain, "priority", "max_error_share")}
         if values.get("benchmark"):
-            return document | {"benchmark": values["benchmark"]}
+            is_ranked = values["benchmark"] in benchmarks.with_hidden_seeds() and not values.get("practice")
+            return document | {"benchmark": values["benchmark"]} | ({"hidden_seeds": True} if is_ranked else {})
         own = ("episodes_per_env", "seed", "repeats", "max_turns", "max_episode_tokens", "opponent")
         document |= {"env_ids": values.get("env_id"), **{name: values.get(name) for name in own}}
         return document | {"without": self._without(values)}

@@ -153,6 +153,7 @@ def _page(
     context = {
         "withheld": Agent.objects.withheld_from(request.user, *form.chosen_agents).first(),
         "benchmarks": [benchmarks.load(name) for name in benchmarks.names()],
+        "hidden": benchmarks.with_hidden_seeds(),
         "pasted": pasted,
         "paste_errors": paste_errors,
         **choices,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from time import monotonic
 from typing import Any
@@ -24,6 +24,7 @@ from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.bulk import copy_episodes
+from apps.episodes.closing import WHY_CLOSED
 from apps.episodes.models import Episode
 from apps.episodes.text import shortened, storable
 from apps.failpoints import failpoint
@@ -35,6 +36,9 @@ from apps.jobs.decisions.looks import last_look
 from apps.jobs.leases import error_share, faults
 from apps.jobs.models import Job, JobBooks, JobEvent, Shard
 from apps.leases import LeasedQuerySet, LeaseLost
+from apps.seasons.models import Season
+from apps.seasons.numbers import in_words, is_hidden, read
+from apps.seasons.operations import seeds_by_number
 from gem.agents.endpoint.ledger import Limits
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
@@ -96,8 +100,25 @@ class Claim:
         part = EvaluationPart(self.env_id, self.first_seed, self.count)
         return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in recorded_slots]
 
+    def hide_seed(self, record: EpisodeRecord) -> EpisodeRecord:
+        """Put the number that stands for a hidden seed in its place, before anything about the record is stored."""
+        if self.hidden_seeds and not is_hidden(record.identity.seed):
+            part = EvaluationPart(self.env_id, self.first_seed, self.count)
+            number, _ = part.seed_and_seat(record.index - self.first_slot)
+            record.identity = replace(record.identity, seed=number)
+        return record
+
+    @cached_property
+    def hidden_seeds(self) -> Mapping[int, int]:
+        """The seeds of the environment by the numbers that stand for them; empty if its seeds are not hidden."""
+        if not is_hidden(self.first_seed):
+            return {}
+        season_id, submission, _ = read(self.first_seed)
+        return seeds_by_number(Season.objects.get(pk=season_id), self.env_id, submission)
+
     def _slot(self, part: EvaluationPart, index: int) -> EpisodeRequest:
-        seed, seat = part.seed_and_seat(index)
+        number, seat = part.seed_and_seat(index)
+        seed = self.hidden_seeds.get(number, number)
         repeat = self.spec.repeat_of(self.first_slot)
         return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.all_wrappers, seat, repeat)
 
@@ -119,9 +140,15 @@ _RESTED = Q(rests_until=None) | Q(rests_until__lte=Now())
 
 
 def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
-    """Claim the next shard of a job of this kind, of each person in turn (`admission`); None if there is none."""
-    claims = (_claim_from(candidate, kind) for candidate in admission.next_jobs(kind))
-    return next((claimed for claimed in claims if claimed is not None), None)
+    """Claim the next shard of a job of this kind, of each person in turn (`admission`); None if there is none.
+
+    Workers claim one after the other. If two looked at the same moment, both would serve the same person, and such
+    chances add up.
+    """
+    with transaction.atomic():
+        admission.wait_for_turn(kind)
+        claims = (_claim_from(candidate, kind) for candidate in admission.next_jobs(kind))
+        return next((claimed for claimed in claims if claimed is not None), None)
 
 
 @transaction.atomic
@@ -239,6 +266,7 @@ def record_episodes(
         LeaseLost: if another worker owns the shard, or its job has ended. Nothing is written then.
     """
     worker_seconds = worker_seconds or WorkerSeconds()
+    records = [claim.hide_seed(record) for record in records]
     shard = owned(claim).select_for_update().first()
     if shard is None:
         raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
@@ -301,10 +329,10 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     tone = JobEvent.Tone.LOSS if failures else JobEvent.Tone.PLAIN
     if failures:
         first = failures[0]
-        failure = storable(shortened(first.failure, 300))
+        failure = WHY_CLOSED if is_hidden(first.identity.seed) else storable(shortened(first.failure, 300))
         cause = "no answer from the agent" if first.failed_by == "agent" else "environment error"
         cause = "dropped" if first.failure == CANCELLED else f"{cause}, not counted"
-        text = f"{shard.env_id} seed {first.identity.seed}: {cause}: {failure}"
+        text = f"{shard.env_id} seed {in_words(first.identity.seed)}: {cause}: {failure}"
         if len(failures) > 1:
             text += f" (and {len(failures) - 1} more)"
     elif shard.state == Shard.State.DONE:

@@ -13,6 +13,7 @@ from apps.episodes.text import shortened, storable
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
 from apps.jobs.leases.claims import ATTEMPTS_BEFORE, Claim, owned
 from apps.jobs.models import Job, JobEvent, Shard
+from apps.seasons.numbers import in_words
 
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2.0, 300.0
 """How long a shard rests after a fault of the infrastructure. Each further one without progress doubles the pause."""
@@ -95,7 +96,7 @@ def fail_attempt(shard: Shard, reason: str) -> None:
         return
     Shard.objects.filter(pk=shard.pk).release(state=Shard.State.FAILED, reason=reason)
     sentence = (
-        f"Shard {shard.number} ({shard.env_id}, seeds from {shard.first_seed}) failed {shard.attempt} times. "
+        f"Shard {shard.number} ({shard.env_id}, seeds from {in_words(shard.first_seed)}) failed {shard.attempt} times. "
         f"The last failure: {reason}"
     )
     if end(shard.job_id, Job.State.FAILED, sentence, sentence, JobEvent.Tone.LOSS):

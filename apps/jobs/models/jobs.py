@@ -18,6 +18,7 @@ from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Batch, make_id
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet
+from gem import benchmarks
 
 WORDS = SearchVector("name", "notes", config="simple")
 """What a search among jobs looks at; an index has it."""
@@ -210,7 +211,23 @@ class Job(Moderated):
 
         It is decided by the request alone, and does not change while the job runs.
         """
-        return bool(self.spec.get("benchmark")) and int(self.spec.get("repeats", 1)) == 1
+        return self.plays_hidden_seeds or self._plays_all_public_seeds
+
+    @property
+    def plays_hidden_seeds(self) -> bool:
+        """Whether its seeds are hidden, or were until its season was revealed."""
+        return bool(self.spec.get("hidden_seeds"))
+
+    @property
+    def _plays_all_public_seeds(self) -> bool:
+        """Whether it plays a benchmark that is ranked on public seeds, each of them once."""
+        name = self.spec.get("benchmark")
+        return bool(name) and int(self.spec.get("repeats", 1)) == 1 and name not in benchmarks.with_hidden_seeds()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody may see its seeds and its episodes yet, but only how these ended."""
+        return self.batch.closed
 
     @property
     def episodes_at_a_time(self) -> int:

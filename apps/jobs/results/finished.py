@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import F, Q, QuerySet
 
+from apps.episodes.closing import conceal
 from apps.episodes.models import Episode
 from apps.episodes.paging import page_number
 from apps.jobs.models import Job
@@ -43,7 +44,8 @@ def latest(job: Job, count: int) -> list[Episode]:
         if len(slots) >= count:
             break
     slots = list(dict.fromkeys(slots))
-    by_slot = {episode.slot: episode for episode in finished(job).filter(slot__in=slots[:count])}
+    rows = conceal(finished(job).filter(slot__in=slots[:count]), closed=job.is_closed)
+    by_slot = {episode.slot: episode for episode in rows}
     return [by_slot[slot] for slot in slots[:count] if slot in by_slot]
 
 
@@ -71,6 +73,11 @@ def replaced(job: Job, *, hidden: bool = False) -> QuerySet[Episode]:
     if not hidden:
         episodes = episodes.filter(hidden_reason="")
     return episodes.annotate(ending=OUTCOME, reached=F("seats__total_reward")).order_by("-ended", "pk")
+
+
+def failed(job: Job, count: int) -> list[Episode]:
+    """The last of the job's episodes that were not counted, the last first."""
+    return conceal(finished(job).filter(status="failed").order_by("-slot")[:count], closed=job.is_closed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +137,12 @@ def page_of(
 def page_of_replaced(job: Job, size: int, *, env_id: str = "", hidden: bool = False) -> Page:
     """The newest of the episodes that a retry replaced; the API exports all episodes."""
     rows = replaced(job, hidden=hidden)
-    return Page(list((rows.filter(env_id=env_id) if env_id else rows)[:size]), before=None, after=None)
+    chosen = (rows.filter(env_id=env_id) if env_id else rows)[:size]
+    return Page(conceal(chosen, closed=job.is_closed), before=None, after=None)
 
 
 def _page(job: Job, slots: Sequence[int | None], *, is_first: bool, is_last: bool, hidden: bool) -> Page:
-    rows = list(finished(job, hidden=hidden).filter(slot__in=slots))
+    rows = conceal(finished(job, hidden=hidden).filter(slot__in=slots), closed=job.is_closed)
     before, after = (slots[0], slots[-1]) if slots else (None, None)
     return Page(rows, before=None if is_first else before, after=None if is_last else after)
 

@@ -13,6 +13,7 @@ from apps.jobs.models import Job, Shard
 from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import JobScores, Scores
 from apps.jobs.results.tallies import Tally
+from apps.seasons.numbers import in_words
 from gem.evaluation.spec import EvaluationPart
 
 MAX_CELLS = 1_500
@@ -36,7 +37,7 @@ class EpisodeCell:
     seed: int
     state: str
     episode_id: str = ""
-    """Empty if there is no episode yet, or if administrators have hidden it."""
+    """Empty if there is no episode yet, or if it is closed or administrators have hidden it."""
     seat: int | None = None
     """The agent's seat, if there are several."""
 
@@ -44,7 +45,7 @@ class EpisodeCell:
     def words(self) -> str:
         """Its description for screen readers."""
         where = "" if self.seat is None else f", {ORDINALS[self.seat]} seat"
-        return f"Seed {self.seed}{where}: {WORDS[self.state]}"
+        return f"Seed {in_words(self.seed)}{where}: {WORDS[self.state]}"
 
 
 WORDS = {
@@ -196,7 +197,9 @@ def _ended(job: Job, slots: list[int]) -> dict[int, EpisodeCell]:
         .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count", "hidden_reason")
     )
     return {
-        slot: EpisodeCell(slot, seed, str(ending), "" if hidden_reason else key, seat if seats > 1 else None)
+        slot: EpisodeCell(
+            slot, seed, str(ending), "" if hidden_reason or job.is_closed else key, seat if seats > 1 else None
+        )
         for slot, seed, ending, key, seat, seats, hidden_reason in rows
         if slot is not None
     }
@@ -260,7 +263,7 @@ def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:
         first = row["part"] * size
         last = min(first + size, line.tally.total) - 1
         share = row["won"] / row["n"] if row["n"] else 0.0
-        seeds = [line.place(line.first_slot + index)[0] for index in (first, last)]
+        seeds = [in_words(line.place(line.first_slot + index)[0]) for index in (first, last)]
         words = f"Seeds {seeds[0]} to {seeds[1]}: {100 * share:.0f} % of {row['n']} solved"
         width = 100 * (last - first + 1) / line.tally.total
         segments.append(Segment(100 * first / line.tally.total, width, share, words, first // line.size + 1))

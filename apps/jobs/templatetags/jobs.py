@@ -35,7 +35,12 @@ def draw_cells(line: EnvironmentResults, *, swap: bool = False) -> SafeString:
 def _cell(cell: EpisodeCell, *, swap: bool) -> str:
     oob = ' hx-swap-oob="true"' if swap else ""
     if not cell.episode_id:  # nothing here is a text of somebody: numbers, our own words, and ids that we made
-        return f'<span class="ep" id="e{cell.slot}" data-s="{cell.state}"{oob}></span>'
+        if cell.state not in ICONS:
+            return f'<span class="ep" id="e{cell.slot}" data-s="{cell.state}"{oob}></span>'
+        return (
+            f'<span class="ep" id="e{cell.slot}" data-s="{cell.state}" role="img" aria-label="{cell.words}"{oob}>'
+            f'<svg class="icon" aria-hidden="true"><use href="{_icon(cell.state)}"/></svg></span>'
+        )
     return (
         f'<a class="ep" id="e{cell.slot}" data-s="{cell.state}" href="{_address().format(cell.episode_id)}"'
         f' aria-label="{cell.words}"{oob}>'

@@ -11,6 +11,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from apps.seasons import numbers
 from apps.site import mathematics
 from apps.visibility import Visibility
 from gem.evaluation.scores import Interval
@@ -28,6 +29,12 @@ class Stone(Protocol):
     kind: str
     colour: int
     cut: str
+
+
+@register.filter
+def seed_in_words(seed: int) -> str:
+    """A seed as pages name it, also while it is hidden: `{{ episode.seed|seed_in_words }}`."""
+    return numbers.in_words(seed)
 
 
 # ---------------------------------------------------------------- pictures

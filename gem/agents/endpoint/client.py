@@ -12,7 +12,6 @@ from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import Any, Literal
 
-import httpcore
 from pydantic import SecretStr
 
 from gem.agents.endpoint.amounts import bound_of
@@ -287,7 +286,7 @@ async def _drain(body: AsyncIterator[bytes]) -> None:
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in body:
                 pass
-    except (TimeoutError, HttpError, httpcore.NetworkError, httpcore.ProtocolError):
+    except (TimeoutError, HttpError):
         return  # the answer is complete, whatever comes now
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gem.client.schemas import Job, JobSummary, Submitted
 
 EVALUATION_OPTIONS = {
+    "ranked": "hidden_seeds",
     "agent": "agents", "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed",
     "repeats": "repeats", "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget",
     "money_budget": "money_budget", "max_episode_tokens": "max_episode_tokens",
@@ -42,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent", action="append", metavar="NAME", help="the short name of an agent; several are one job each"
     )
     group.add_argument("--benchmark", help="play this benchmark, such as games")
+    group.add_argument(
+        "--ranked", action="store_const", const=True, help="on the hidden seeds of a benchmark that has some; whole"
+    )
     group.add_argument(
         "--env", action="append", metavar="ID", help="play this environment, or a pattern such as 'game:*'; repeatable"
     )

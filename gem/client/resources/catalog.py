@@ -22,6 +22,8 @@ from gem.client.schemas import (
     NewAgent,
     NewTrial,
     RankedStart,
+    Season,
+    SeasonPage,
     Trial,
     Upload,
     UploadPage,
@@ -178,6 +180,11 @@ class Benchmarks(Resource[R_co]):
     def get(self, name: str) -> Request[Benchmark]:
         """Return one benchmark: its environments, seeds and scales."""
         return Request("GET", f"benchmarks/{quote(name, safe='')}", Benchmark)
+
+    @iterates
+    def seasons(self, name: str) -> Pages[Season]:
+        """Iterate over the seasons of a benchmark, the newest first, with their commitments and published keys."""
+        return Pages(Request("GET", f"benchmarks/{quote(name, safe='')}/seasons", SeasonPage))
 
 
 class Leaderboards(Resource[R_co]):

@@ -82,6 +82,8 @@ from gem.client.schemas.leaderboard import (
     Leaderboard,
     RankedStart,
     Row,
+    Season,
+    SeasonPage,
 )
 from gem.client.schemas.scores import Books, Bounds, Data, Missing, Results, Score
 from gem.client.schemas.trainings import Alarm, Checkpoint, CheckpointPage, Extension, Metrics, NewTraining, Training
@@ -178,6 +180,8 @@ __all__ = [
     "Retry",
     "Row",
     "Score",
+    "Season",
+    "SeasonPage",
     "Seat",
     "SeedPage",
     "SeedResult",

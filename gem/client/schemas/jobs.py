@@ -222,6 +222,12 @@ class Job(JobSummary):
     may_change: bool
     ranked: bool = False
     """Of an evaluation: whether it counts on the leaderboard, so that nobody changes how it is played."""
+    season: int | None = None
+    """The number of the season of its benchmark; null if its seeds were never hidden."""
+    closed: bool = False
+    """Whether its seeds and episodes are hidden until its season is over. A negative seed stands for a hidden one."""
+    tries: int = 0
+    """The ranked evaluations of its owner with its agent in its season, also those that were cancelled or failed."""
     num_envs: int | None = None
     """Of an evaluation: episodes that each worker plays at a time now."""
     max_workers: int | None = None

@@ -52,6 +52,30 @@ class Benchmark(Answer):
     url: str
 
 
+class Season(Answer):
+    """The time in which a benchmark is played on the hidden seeds of one key."""
+
+    benchmark: str
+    version: int
+    number: int
+    begins: datetime
+    ends: datetime
+    """No job begins in it from then on."""
+    commitment: str
+    """The SHA-256 of the key, public from the first day."""
+    key: str | None
+    """The key in hexadecimal digits; null until the last job of the season has ended."""
+    hidden_seeds: dict[str, int]
+    """The number of hidden seeds by environment."""
+
+
+class SeasonPage(Answer):
+    """The seasons of a benchmark, the newest first."""
+
+    items: list[Season]
+    next: str | None = None
+
+
 class BenchmarkPage(Answer):
     """All benchmarks."""
 

@@ -152,6 +152,7 @@ def test_who_gave_way_is_served_after_who_waits_even_if_that_person_was_served_l
     assert following.job_id == claim.job_id
 
 
+@pytest.mark.django_db(transaction=True)  # it records in a thread
 def test_a_worker_that_gives_way_records_what_it_has_begun_and_takes_the_other_shard(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

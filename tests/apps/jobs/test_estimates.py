@@ -31,7 +31,10 @@ def played(agent: Agent, env_id: str, *shards: tuple[int, int, int, float], num_
     """A job of this agent with shards of so many episodes, turns, tokens and seconds."""
     spec = request(agent, env_id, num_envs=num_envs)
     job = operations.submit(None, EvaluationSpec.model_validate({**spec.model_dump(), "agent": "random"}))
-    Job.objects.filter(pk=job.pk).update(agent=agent, spec=spec.model_dump(mode="json"), state=Job.State.DONE)
+    done = sum(episodes for episodes, *_ in shards)
+    Job.objects.filter(pk=job.pk).update(
+        agent=agent, spec=spec.model_dump(mode="json"), state=Job.State.DONE, episodes_done=done
+    )
     job.shards.all().delete()
     for number, (episodes, turns, tokens, seconds) in enumerate(shards, start=1):
         Shard.objects.create(

@@ -24,10 +24,10 @@ PLAYED = pytest.mark.django_db(transaction=True)
 """For tests that play a job out: its lease is renewed by a thread with a connection of its own."""
 
 
-def played(benchmark: str) -> Job:
+def played(benchmark: str, *, hidden_seeds: bool = False) -> Job:
     """A finished job of the random agent."""
     Agent.objects.get_or_create(slug="random", defaults={"name": "random", "kind": "random", "colour": 8})
-    job = operations.submit(None, EvaluationSpec(agent="random", benchmark=benchmark))
+    job = operations.submit(None, EvaluationSpec(agent="random", benchmark=benchmark, hidden_seeds=hidden_seeds))
     play_out(job)
     return Job.objects.get(pk=job.pk)
 
@@ -52,7 +52,7 @@ def test_a_job_on_other_data_or_versions_is_not_ranked(
 @PLAYED
 def test_the_mean_of_an_environment_is_clipped_and_its_returns_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     shorten(monkeypatch, 2)
-    job = played("dialogue")
+    job = played("dialogue", hidden_seeds=True)
     job.scores.all().delete()
     easy = Seat.objects.filter(episode__batch=job.batch_id, episode__env_id="dialogue:Retail-v0-easy")
     easy.update(total_reward=-5.0)

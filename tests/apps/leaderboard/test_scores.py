@@ -32,8 +32,8 @@ from tests.workers.records import play_out
 
 @pytest.fixture
 def agents(built_in: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The built-in agents, and benchmarks of a few episodes."""
-    shorten(monkeypatch)
+    """The built-in agents, and benchmarks of a few environments and episodes."""
+    shorten(monkeypatch, every=4)
 
 
 @pytest.fixture
@@ -98,7 +98,10 @@ def test_a_row_says_which_actions_were_not_accepted(agents: None, client: Client
     assert item["unreadable"] is None
 
 
-def test_a_finished_job_has_a_score_for_each_environment_and_overall(agents: None) -> None:
+def test_a_finished_job_has_a_score_for_each_environment_and_overall(
+    built_in: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten(monkeypatch)  # of all environments
     job = finished("random")
     benchmark = benchmarks.load("games")
     parts = {score.env_id: score for score in job.scores.all()}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoDbBlocker
 
 from apps.accounts.models import User
 from apps.episodes import operations
@@ -33,19 +34,28 @@ SEEDS = 3
 NOTHING_PLAYED = "You have not played a ranked seed yet."
 
 
+def load_short(name: str, load: Callable[[str], benchmarks.Benchmark] = benchmarks.load) -> benchmarks.Benchmark:
+    """A benchmark of two environments with three seeds each."""
+    whole = load(name)
+    chosen = [replace(entry, episodes=SEEDS) for entry in whole.entries if entry.env_id in (GUESS, HARD)]
+    return replace(whole, entries=tuple(chosen))
+
+
+@pytest.fixture(scope="module")
+def rows_of_agents(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Random and the expert have played it: for all tests of this file, each of which undoes what it adds."""
+    with pytest.MonkeyPatch.context() as patch, django_db_blocker.unblock(), transaction.atomic():
+        patch.setattr(benchmarks, "load", load_short)
+        for agent in ("random", "expert"):
+            rank(agent)
+        yield
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def ranked(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A benchmark of two environments with three seeds each, on which random and the expert are ranked."""
-    load = benchmarks.load
-
-    def load_short(name: str) -> benchmarks.Benchmark:
-        whole = load(name)
-        chosen = [replace(entry, episodes=SEEDS) for entry in whole.entries if entry.env_id in (GUESS, HARD)]
-        return replace(whole, entries=tuple(chosen))
-
+def ranked(rows_of_agents: None, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short benchmark on which random and the expert are ranked."""
     monkeypatch.setattr(benchmarks, "load", load_short)
-    for agent in ("random", "expert"):
-        rank(agent)
 
 
 def rank(agent: str) -> None:

@@ -174,6 +174,7 @@ TABLE: dict[str, Address] = {
     "leaderboard:play": Address("302", post=True),
     "leaderboard:yours": Address("200"),
     "leaderboard:seed": Address("200", names=("episode",)),
+    "leaderboard:seasons": Address("200"),
     "leaderboard:row": Address("200", names=("score",)),
 }
 PASSWORD = "correct horse battery"

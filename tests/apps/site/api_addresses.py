@@ -172,6 +172,7 @@ API_TABLE: dict[str, Address] = {
     "api:evaluate_best_checkpoint": change("POST", "401 403 200 200", "training", scope=SUBMIT),
     "api:list_benchmarks": get("200"),
     "api:get_benchmark": get("200", "benchmark"),
+    "api:list_seasons": get("200", "benchmark"),
     "api:get_leaderboard": get("200", "benchmark"),
     "api:play_ranked_seed": change("POST", "401 201 201 201", "benchmark", scope=PLAY, body={}),
     "api:get_row": get("200", "score"),

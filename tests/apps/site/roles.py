@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from django.db import transaction
 from django.test import Client
+from django.urls import reverse
+
+if TYPE_CHECKING:
+    from apps.accounts.models import User
 
 OWNED = {"agent", "policy", "training", "episode", "show", "duel", "job", "job_episode", "score"}
 """The objects with a visibility, by their names in the table."""
@@ -44,3 +49,24 @@ class Address:
             return 404
         statuses = [int(status) for status in self.answers.split()]
         return statuses[0] if len(statuses) == 1 else statuses[ROLES.index(role)]
+
+
+class Asker:
+    """Somebody of a role with one session for many requests, of which nothing stays for the next one."""
+
+    def __init__(self, person: User | None) -> None:
+        self._client = Client()
+        if person is not None:
+            self._client.force_login(person)
+        self._cookies = self._client.cookies.output(header="", sep=";")
+
+    def status(self, name: str, address: Address, objects: dict[str, Any]) -> int:
+        """What an address with these objects in it answers."""
+        path = reverse(name, args=[objects[part] for part in address.names])
+        self._client.cookies.clear()
+        self._client.cookies.load(self._cookies)
+        with transaction.atomic():
+            answer = address.ask(self._client, path)
+            transaction.set_rollback(True)
+        code: int = answer.status_code
+        return code

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from apps.accounts.models import User
 from tests.apps.site.addresses import FORMS, TABLE, addresses, requests
-from tests.apps.site.roles import ROLES, Address
+from tests.apps.site.roles import ROLES, Asker
 
 pytestmark = pytest.mark.django_db
 
@@ -22,10 +22,8 @@ def test_every_address_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_each_role_gets_its_answers(role: str, people: dict[str, User | None], objects: dict[str, Any]) -> None:
-    answers = {
-        (name, address.method): answered_and_undone(name, address, people[role], objects)
-        for name, address in requests()
-    }
+    asker = Asker(people[role])
+    answers = {(name, address.method): asker.status(name, address, objects) for name, address in requests()}
     assert answers == {(name, address.method): address.status(role) for name, address in requests()}
 
 
@@ -45,18 +43,6 @@ def test_no_method_of_an_address_is_missing(people: dict[str, User | None], obje
         if name not in FORMS and answer.status_code != 405:
             missing.append((name, answer.status_code))
     assert missing == []
-
-
-def answered_and_undone(name: str, address: Address, person: User | None, objects: dict[str, Any]) -> int:
-    """What somebody is answered at an address, of which nothing stays for the next one."""
-    path = reverse(name, args=[objects[part] for part in address.names])
-    with transaction.atomic():
-        client = Client()
-        if person is not None:
-            client.force_login(person)
-        answer = address.ask(client, path)
-        transaction.set_rollback(True)
-    return answer.status_code
 
 
 def test_what_writes_is_never_a_get_and_never_without_a_token(

@@ -206,6 +206,7 @@ def test_a_score_that_is_not_public_gives_its_place_to_the_one_before() -> None:
 def test_estimates_rest_on_nobody_elses_private_jobs(ada: User) -> None:
     job = jobs.submit(ada, SPEC, visibility="private")
     Shard.objects.filter(job=job).update(done=2, seconds=1.0, turns=4)
+    Job.objects.filter(pk=job.pk).update(episodes_done=2)
     random = Agent.objects.get(slug="random")
 
     def evidence(person: Any) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
-from typing import Any
 
 import pytest
 from django.db import transaction
@@ -29,7 +28,7 @@ from apps.trainings import operations as trainings
 from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 from tests.apps.site.addresses import SCORE, TABLE, objects_of, requests
-from tests.apps.site.roles import ENV_ID, ROLES, Address
+from tests.apps.site.roles import ENV_ID, ROLES, Asker
 
 pytestmark = pytest.mark.django_db
 
@@ -45,23 +44,14 @@ def client_of(person: User | None) -> Client:
     return client
 
 
-def answered(client: Client, name: str, address: Address, objects: dict[str, Any]) -> int:
-    """What an address answers; nothing stays of the request."""
-    path = reverse(name, args=[objects[part] for part in address.names])
-    with transaction.atomic():
-        answer = address.ask(client, path)
-        transaction.set_rollback(True)
-    return answer.status_code
-
-
 @pytest.mark.parametrize("visibility", ["private", "public"])
 def test_every_address_answers_each_role_by_the_visibility(visibility: str, people: dict[str, User | None]) -> None:
     objects = objects_of(people, visibility)
     about = [(name, address) for name, address in requests() if address.names_owned]
     assert len(about) > 40
     for role in ROLES if visibility == "private" else ("somebody else",):  # what is unlisted is in test_addresses.py
-        client = client_of(people[role])
-        answers = {(name, address.method): answered(client, name, address, objects) for name, address in about}
+        asker = Asker(people[role])
+        answers = {(name, address.method): asker.status(name, address, objects) for name, address in about}
         assert answers == {(name, address.method): address.status(role, visibility) for name, address in about}, role
 
 
@@ -69,12 +59,12 @@ def test_what_belongs_to_a_private_job_or_duel_is_as_private(people: dict[str, U
     objects = objects_of(people, "private")
     objects["duel_episode"] = Episode.objects.filter(batch=objects["duel"]).first().id  # type: ignore[union-attr]
     for role in OTHERS:
-        client = client_of(people[role])
+        asker = Asker(people[role])
         for name, address in TABLE.items():
             for part in set(address.names) & set(SAME_KIND):
                 for other in SAME_KIND[part]:
                     expected = address.status(role, "private")
-                    assert answered(client, name, address, {**objects, part: objects[other]}) == expected, (name, other)
+                    assert asker.status(name, address, {**objects, part: objects[other]}) == expected, (name, other)
     for role in ("the owner", "staff"):
         client = client_of(people[role])
         for other in ("duel_episode", "job_episode"):

@@ -176,7 +176,7 @@ def test_only_its_owner_changes_a_training(client: Client, ada: User) -> None:
         operations.extend(job.pk, eve, 5)
     client.force_login(eve)
     assert "Pause" not in client.get(job.get_absolute_url()).content.decode()
-    with pytest.raises(operations.Unfit, match="Only a paused"):
+    with pytest.raises(operations.Unfit, match="Only a paused, stopped"):
         operations.resume(job.pk, ada)
 
 

@@ -1,4 +1,4 @@
-"""A model server for `bench.jobs`: it plays guessing games, answers after some time, and counts what it has served."""
+"""A model server for `bench.jobs.endpoint`: it plays guessing games, answers after some time, and counts."""
 
 from __future__ import annotations
 

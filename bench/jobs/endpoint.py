@@ -1,12 +1,10 @@
-"""How well the site keeps model servers busy: `python -m bench.jobs`.
+"""How well one worker keeps a model server busy.
 
-`endpoint`: an evaluation of an endpoint agent against a local server that answers every request after 300 ms, with a
+An evaluation of an endpoint agent is played against a local server that answers every request after 300 ms, with a
 token budget, so that every request is reserved and booked in Postgres. The ideal is what a worker would reach that
 needs no time itself: the episodes that were played, in their order, each on the first free of 64 (or 256) places.
 Beside it: the processor time of the worker and of everything else (Postgres), and what the server has served against
 the books.
-
-`export`: the turns of an evaluation as a Parquet file; see `bench.jobs_export`.
 """
 
 from __future__ import annotations
@@ -17,15 +15,12 @@ import heapq
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
 import psutil
 
-from bench.jobs_export import measure_export
-from bench.stack import Stack, machine, print_table, stack
-from gemweb.local import services
+from bench.jobs.workers import seconds_of, seconds_of_others, start_workers, wait_for_end
+from bench.stack import Stack, machine, print_table
 
 ENV_ID = "game:GuessTheNumber-v0-hard"
 ANSWER_SECONDS = 0.3
@@ -36,34 +31,17 @@ HEADINGS = (
     "served = booked",
 )  # fmt: skip
 WARM_UP = 8
-PATIENCE = 280.0
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=sorted(PARTS), action="append", help="measure only this part")
-    parser.add_argument("--at-a-time", type=int, action="append", help="of endpoint: 64 and 256 if it is left out")
-    parser.add_argument("--rounds", type=int, default=12, help="of endpoint: episodes for each place (12)")
-    parser.add_argument("--turns", type=int, default=1_000_000, help="of export (1,000,000)")
-    chosen = parser.parse_args()
-    with stack() as made:
-        for name in chosen.only or sorted(PARTS):
-            PARTS[name](made, chosen)
-
-
-# ------------------------------------------------------------------ endpoint
 
 
 def measure_endpoint(made: Stack, chosen: argparse.Namespace) -> None:
     """Play against a server of a process of its own, with one worker process."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "bench.jobs_server", str(ANSWER_SECONDS)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "bench.jobs.model_server", str(ANSWER_SECONDS)], stdout=subprocess.PIPE, text=True
     )
     try:
         assert server.stdout is not None
         port = int(server.stdout.readline())
-        worker = _start_worker(made, port)
+        worker = start_workers(made, 1, PRIVATE_ENDPOINTS=f"127.0.0.1:{port}", ENDPOINT_CONCURRENCY="256")
         _play(port, WARM_UP, WARM_UP)
         print(f"{ENV_ID}, answers after {1000 * ANSWER_SECONDS:.0f} ms, one worker process, {machine()}")
         for places in chosen.at_a_time or TARGETS:
@@ -78,9 +56,9 @@ def _measure(port: int, places: int, rounds: int, worker: psutil.Process, ignore
     from apps.jobs.books.reading import books_of
 
     served = _served(port)
-    before, others_before = _seconds(worker), _seconds_of_others(worker, ignored)
+    before, others_before = seconds_of(worker), seconds_of_others(worker, ignored)
     job = _play(port, places * rounds, places)
-    used, others = _seconds(worker) - before, _seconds_of_others(worker, ignored) - others_before
+    used, others = seconds_of(worker) - before, seconds_of_others(worker, ignored) - others_before
     lengths = list(Episode.objects.filter(batch=job.batch_id).order_by("slot").values_list("turn_count", flat=True))
     seconds = (job.ended - job.started).total_seconds()
     ideal = sum(lengths) / (ANSWER_SECONDS * ideal_rounds(lengths, places))
@@ -109,31 +87,11 @@ def ideal_rounds(lengths: list[int], places: int) -> int:
     return max(free)
 
 
-def _start_worker(made: Stack, port: int) -> psutil.Process:
-    """Start a worker with one slot, and return its process that plays."""
-    settings = {"WORKER_SLOTS": "1", "PRIVATE_ENDPOINTS": f"127.0.0.1:{port}", "ENDPOINT_CONCURRENCY": "256"}
-    running = None
-    for service in services.workers(made.env | settings):
-        if service.name in {"worker", "scheduler"}:
-            started = made.run(service)
-            running = started if service.name == "worker" else running
-    assert running is not None
-    from apps.queue import workers_alive
-
-    deadline = time.monotonic() + PATIENCE
-    while not any(worker.queue == "evaluate" for worker in workers_alive()):
-        if time.monotonic() > deadline:
-            raise SystemExit("The worker did not start.")
-        time.sleep(0.1)
-    return psutil.Process(running.process.pid)
-
-
 def _play(port: int, episodes: int, places: int) -> Any:
     """Submit an evaluation with a budget that is never used up, and wait for its end."""
     from apps.accounts.models import User
     from apps.agents import operations as agents
     from apps.jobs import operations
-    from apps.jobs.models import Job
     from gem.agents.endpoint import EndpointSpec
     from gem.evaluation.spec import EvaluationSpec
 
@@ -147,15 +105,7 @@ def _play(port: int, episodes: int, places: int) -> Any:
         agent=agent.slug, env_ids=(ENV_ID,), episodes_per_env=episodes, num_envs=places, token_budget=10**9
     )
     job = operations.submit(owner, spec)
-    deadline = time.monotonic() + PATIENCE
-    while not job.over:
-        if time.monotonic() > deadline:
-            raise SystemExit(f"The job is still {job.state} at {job.episodes_done:,} episodes.")
-        time.sleep(0.1)
-        job = Job.objects.get(pk=job.pk)
-    if job.state != Job.State.DONE:
-        raise SystemExit(f"The job ended as {job.state}: {job.reason}")
-    return job
+    return wait_for_end(job)
 
 
 def _served(port: int) -> int:
@@ -169,32 +119,3 @@ def _served(port: int) -> int:
         return int(json.loads(content.partition(b"\r\n\r\n")[2])["tokens"])
 
     return asyncio.run(ask())
-
-
-def _seconds(process: psutil.Process) -> float:
-    """Processor seconds of a process and its children."""
-    times = [part.cpu_times() for part in (process, *process.children(recursive=True))]
-    return sum(time_.user + time_.system for time_ in times)
-
-
-def _seconds_of_others(worker: psutil.Process, ignored: set[int]) -> float:
-    """Processor seconds of Postgres, Valkey and the scheduler: all children but the worker and the model server."""
-    own = {worker.pid, *(child.pid for child in worker.children(recursive=True)), *ignored}
-    total = 0.0
-    for process in psutil.Process().children(recursive=True):
-        if process.pid not in own:
-            try:
-                times = process.cpu_times()
-            except psutil.NoSuchProcess:
-                continue
-            total += times.user + times.system
-    return total
-
-
-PARTS: dict[str, Callable[[Stack, argparse.Namespace], None]] = {
-    "endpoint": measure_endpoint,
-    "export": measure_export,
-}
-
-if __name__ == "__main__":
-    main()

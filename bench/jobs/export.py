@@ -1,4 +1,4 @@
-"""How fast the turns of an evaluation are exported: a part of `python -m bench.jobs`.
+"""How fast the turns of an evaluation are exported.
 
 The turns are those of the random agent, recorded as a worker records them. They are written into a Parquet file by the
 code that answers a download, in one process. Beside the rate stands how much memory the process had after a tenth of

@@ -1,0 +1,83 @@
+"""Ranked episodes of people: each on a hidden seed of their own, played once."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import Count
+
+from apps.accounts.models import Viewer
+from apps.episodes.models import Batch, Episode
+from apps.episodes.visibility import seats_of
+from apps.leaderboard import human_tries
+from apps.play import operations as playing
+from apps.seasons.models import Season
+from apps.seasons.operations import current, enter
+from gem import benchmarks
+from gem.benchmarks import Benchmark
+
+
+def begin(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "") -> Episode:
+    """Begin a ranked episode of a person, on a seed that they have not played.
+
+    Where the benchmark has hidden seeds, these are seeds of their own, and only they see the episode until the season
+    is over.
+
+    Args:
+        env_id: the environment; empty for the one of which the person has played fewest.
+
+    Raises:
+        NoSeedLeft: they have played all of them.
+        Refusal: the environment cannot begin now.
+    """
+    if benchmark.name not in benchmarks.with_hidden_seeds():
+        name, seed = human_tries.require_seed(benchmark, user, visitor, env_id=env_id)
+        return playing.begin(name, seed=seed, user=user, visitor=visitor)
+    return _begin_on_hidden_seed(benchmark, user, visitor, env_id)
+
+
+def _begin_on_hidden_seed(benchmark: Benchmark, user: Viewer, visitor: str, env_id: str) -> Episode:
+    batch = _batch(benchmark, user, visitor)
+    assert batch.season is not None  # every batch of this kind has one
+    name, place = _next(batch, batch.season, env_id)
+    return playing.begin_in_batch(
+        batch,
+        _slot(batch.season, name, place),
+        name,
+        seed=batch.season.seeds(name, batch.submission)[place],
+        shown_seed=batch.season.numbers(name, batch.submission)[place],
+        user=user,
+        visitor=visitor,
+        wrappers=benchmark.wrappers,
+    )
+
+
+@transaction.atomic
+def _batch(benchmark: Benchmark, user: Viewer, visitor: str) -> Batch:
+    """What the person plays in the season that is under way; the first episode enters it."""
+    season = current(benchmark)
+    theirs = Batch.objects.filter(kind=Batch.Kind.RANKED, season=season, episodes__seats__in=seats_of(user, visitor))
+    found = theirs.select_related("season").order_by("submission").first()
+    if found is not None:
+        return found
+    season, submission = enter(benchmark, shares_seeds=False)
+    return Batch.objects.create(kind=Batch.Kind.RANKED, closed=True, season=season, submission=submission)
+
+
+def _next(batch: Batch, season: Season, env_id: str) -> tuple[str, int]:
+    """The environment of which fewest were played, and the place of its next seed in the order of play."""
+    offered = [name for name in season.hidden if env_id in ("", name) and human_tries.is_for_one_person(name)]
+    played = dict(batch.episodes.order_by().values_list("env_id").annotate(n=Count("pk")))
+    free = [name for name in offered if played.get(name, 0) < season.hidden[name]]
+    if not free:
+        raise human_tries.NoSeedLeft(
+            f"You have played every seed that this season has for you in {env_id or season.benchmark}. Choose another "
+            "environment, or practise on a seed that is not ranked."
+        )
+    name = min(free, key=lambda name: played.get(name, 0))
+    return name, played.get(name, 0)
+
+
+def _slot(season: Season, env_id: str, place: int) -> int:
+    """The place of an episode in its batch, which has each once: one environment comes after the other."""
+    names = list(season.hidden)
+    return sum(season.hidden[name] for name in names[: names.index(env_id)]) + place
