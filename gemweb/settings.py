@@ -316,6 +316,11 @@ if IS_PUBLIC and not HTTPS and not env.switch("TLS_IN_FRONT", default=False):
         f"BIND is {BIND} but HTTPS is off, so passwords would cross the network unencrypted: set HTTPS=1 behind a "
         "proxy with a certificate, or TLS_IN_FRONT=1 if something else in front encrypts the connection."
     )
+SITE_URL = env.text("SITE_URL", default="").rstrip("/")
+if not SITE_URL:
+    _host = next((host for host in ALLOWED_HOSTS if not host.startswith((".", "*"))), "127.0.0.1")
+    SITE_URL = f"https://{_host}" if HTTPS else f"http://{_host}:{PORT}"
+"""The address that certificates name."""
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 90
 SECURE_SSL_REDIRECT = HTTPS

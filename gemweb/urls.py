@@ -3,6 +3,8 @@
 from django.urls import include, path
 
 from apps.api.root import api
+from apps.leaderboard.proofs.views import well_known
+from gem.verification.keys import WELL_KNOWN
 
 urlpatterns = [
     path("", include("apps.api.urls")),
@@ -20,6 +22,7 @@ urlpatterns = [
     path("compare/", include("apps.jobs.comparisons.urls")),
     path("leaderboard/", include("apps.leaderboard.urls")),
     path("api/v1/", api.urls),
+    path(WELL_KNOWN.removeprefix("/"), well_known, name="well_known"),
 ]
 
 handler400 = "apps.site.views.bad_request"

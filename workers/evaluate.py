@@ -26,6 +26,7 @@ from apps.jobs.leases import Claim, WorkerSeconds
 from apps.jobs.leases.error_share import stop_over_errors
 from apps.jobs.leases.tries import discard
 from apps.leaderboard.operations import record_scores
+from apps.leaderboard.proofs.choices import note_machine
 from apps.queue import beat, enqueue
 from gem.agents.endpoint.ledger import Ledger
 from gem.records import EpisodeRecord
@@ -113,6 +114,7 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
         chunk_seconds = MANY_CHUNK_SECONDS if claim.spec.num_envs >= MANY_EPISODES else 0.0
     retries, kinds = claim.spec.retries, ["environment", "unanswered"]
     if claim.spec.hidden_seeds:
+        note_machine(claim.shard_id, claim.agent)
         retries, kinds = RANKED_RETRIES, ["environment"]
     recorded = Recorded()
     with (

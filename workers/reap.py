@@ -16,6 +16,8 @@ from apps.api.operations import forget_repeats
 from apps.jobs.afterwards.operations import erase as erase_deleted_jobs
 from apps.jobs.leases import recovery
 from apps.leaderboard.operations import record_missing_scores
+from apps.leaderboard.proofs import keys
+from apps.leaderboard.proofs.waiting import wake_workers
 from apps.leaderboard.seasons import begin_all, reveal_all
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.queue import REAPED, beat, note
@@ -41,7 +43,9 @@ DUTIES: tuple[Callable[[], object], ...] = (
     end_overdue_transactions,
     expire_leases_of_the_dead,
     recovery.reap,
+    keys.ensure,
     record_missing_scores,
+    wake_workers,
     reveal_all,
     begin_all,
     uploads.reap,

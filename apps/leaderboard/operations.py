@@ -14,6 +14,7 @@ from apps.episodes.models import Episode
 from apps.jobs.models import Job
 from apps.jobs.results.missing import return_bounds
 from apps.leaderboard.models import Score
+from apps.leaderboard.proofs.waiting import ask
 from apps.leases import RowsLocked, patient_transaction
 from gem import benchmarks
 from gem.benchmarks import Benchmark, BenchmarkEntry
@@ -71,7 +72,10 @@ def record_scores(job_id: str) -> int:
         scores.append(_overall(job, benchmark, scores, results))
     for score in scores:
         score.tools = spec.tools_in_words
-    return len(Score.objects.bulk_create(scores))
+    count = len(Score.objects.bulk_create(scores))
+    if count and job.plays_hidden_seeds:
+        ask(job)
+    return count
 
 
 def _is_as_ranked(job: Job, benchmark: Benchmark) -> bool:

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from apps.leaderboard import season_views, views
+from apps.leaderboard.proofs import views as proofs
 
 app_name = "leaderboard"
 urlpatterns = [
@@ -15,4 +16,7 @@ urlpatterns = [
     path("seed/<slug:episode_id>/", views.seed, name="seed"),
     path("seasons/", season_views.seasons, name="seasons"),
     path("row/<int:score_id>/", views.row, name="row"),
+    path("row/<int:score_id>/certificate.json", proofs.certificate, name="certificate"),
+    path("row/<int:score_id>/digests.json", proofs.digests, name="digests"),
+    path("row/<int:score_id>/episodes.jsonl", proofs.row_episodes, name="row_episodes"),
 ]

@@ -28,6 +28,7 @@ from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.evidence import actions_by_environment, actions_of, all_of, stand_ins_of
 from apps.leaderboard.frontier import frontier, tokens_per_episode
 from apps.leaderboard.models import Score
+from apps.leaderboard.proofs import reading
 from apps.leaderboard.versus import Verdict, compare, why_not
 from apps.play import limits
 from apps.play.responses import with_wait
@@ -41,6 +42,8 @@ DEFAULT_BENCHMARK = "games"
 TOP = 5
 TRIES_ON_A_PAGE = 50
 """The number of a person's own episodes on one page."""
+MOST_UNPROVED = 20
+"""Rows in the list of those that do not rank yet."""
 AGENTS_SHOWN = 5
 """Agents in the panel that compares a person with them. The page of the person's episodes shows all."""
 SORTS = {
@@ -66,6 +69,8 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
     sort = sort if sort in SORTS else "score"
     scores = list(Score.objects.of(benchmark).with_tools(tools).newest(env_id))
     rows = sorted(ranked(scores), key=SORTS[sort])
+    unproved = Score.objects.of(benchmark).with_tools(tools).unproved().filter(env_id=env_id).order_by("-created")
+    unproved = unproved.select_related("agent", "job__owner", "job__reexecution")
     tokens = tokens_per_episode(scores, env_id)
     stand_ins = stand_ins_of(scores)
     opened = request.GET.get("row", "")
@@ -77,6 +82,7 @@ def _page(request: HttpRequest, refusal: Refusal | None = None) -> HttpResponse:
         "tools": tools,
         "both": tools or Score.objects.of(benchmark).with_tools(True).exists(),
         "rows": rows,
+        "unproved": [(score, reading.standing_of(score.job)) for score in unproved[:MOST_UNPROVED]],
         "season": Season.objects.of(benchmark.name, benchmark.version).first(),
         "spent": tokens,
         "actions": actions_of(scores, env_id),
@@ -198,6 +204,7 @@ COLUMNS = (
     "version",
     "date",
     "job",
+    "tier",
 )
 
 
@@ -216,6 +223,7 @@ def _cells(row: Row, env_id: str, tokens: float | None, tally: Tally, stand_ins:
         "" if tokens is None else round(tokens, 1),
         *(tally.actions or "", tally.unreadable_share, tally.forbidden_share),
         *(score.benchmark, score.benchmark_version, score.created.isoformat(), score.job_id),
+        reading.standing_of(score.job).tier,
     ]
 
 
@@ -227,10 +235,16 @@ def _csv_text(text: str) -> str:
 @never_cache
 @require_GET
 def row(request: HttpRequest, score_id: int) -> HttpResponse:
-    """The details of one row: its results by environment, and how to reproduce it."""
+    """The page of one row: its results by environment, what proves them, and how to verify and reproduce them.
+
+    The table of the leaderboard asks for the results alone.
+    """
     detail = _detail(request, score_id)
     if detail is None:
         raise Http404("There is no such score.")
+    if not wants_part(request):
+        proof = reading.page_of(reading.find(request.user, score_id))
+        return render(request, "leaderboard/row.html", {**detail, **proof, "opened": detail})
     return render(request, "leaderboard/benchmark.html#detail", {"opened": detail})
 
 

@@ -26,6 +26,7 @@ from gem.cli import (
     index,
     play,
     replay,
+    reproduce,
     sandbox,
     verify,
 )
@@ -48,6 +49,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "compare": (compare, "Compare two to six runs on the seeds that they share."),
     "replay": (replay, "Re-execute the episodes of a file and compare every turn."),
     "verify": (verify, "Verify a certificate, and that episodes are those it was issued for."),
+    "reproduce": (reproduce, "Play or execute a row of a leaderboard here, and print what differs."),
     "data": (data, "Show which problems the environments have here, or fetch them."),
     "bench": (bench, "Measure how fast an environment is on this machine."),
     "benchmark": (benchmark, "List the benchmarks, show one, or check a file."),

@@ -30,12 +30,22 @@ class UnreadableEpisode(UsageError):
     """A file has no episodes, or damaged ones; the message names the place in the file."""
 
 
-def episode_line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: Mapping[str, Any] | None = None) -> str:
+def episode_line(
+    record: EpisodeRecord,
+    agent: str,
+    opponent: str = "",
+    set_up: Mapping[str, Any] | None = None,
+    *,
+    engine_version: str = __version__,
+    **proof: Any,
+) -> str:
     """Return the episode as one line of a file, including the newline.
 
     Args:
         opponent: the agent in all seats but that of the record.
         set_up: the settings of the agent, if its name does not imply them.
+        engine_version: the engine that played it.
+        proof: `digest` and `inclusion`, if the episode belongs to a row (see `gem.verification.digests`).
     """
     data = {
         **asdict(record.identity),
@@ -44,7 +54,7 @@ def episode_line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: 
         **({} if set_up is None else {"agent_set_up": dict(set_up)}),
         "seat": record.seat,
         "index": record.index,
-        "engine_version": __version__,
+        "engine_version": engine_version,
         "python_version": platform.python_version(),
         "terminated": record.terminated,
         "truncated": record.truncated,
@@ -58,6 +68,7 @@ def episode_line(record: EpisodeRecord, agent: str, opponent: str = "", set_up: 
         "max_turns": record.max_turns,
         "first_observation": record.first_observation,
         "first_info": record.first_info,
+        **proof,
         "turns": [{"turn": number, **asdict(turn)} for number, turn in enumerate(record.turns, start=1)],
     }
     return json.dumps(data, ensure_ascii=False) + "\n"

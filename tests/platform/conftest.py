@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.request import urlopen
 
 import psycopg
 import pytest
 from cryptography.fernet import Fernet
 
+from gem.verification.keys import WELL_KNOWN
 from gemweb.local.stack import migrations_digest
 from gemweb.local.state import secret
 from tests.platform.api_access import make_token
@@ -31,6 +33,8 @@ class BroughtBack:
     rows: list[tuple[object, ...]]
     """Some of the turns at the time of the backup."""
     endpoint_keys: str
+    site_keys: bytes
+    """What the site published of its signing keys."""
     weights: Path
     """A file in the folder of runs, relative to it."""
 
@@ -45,6 +49,8 @@ def brought_back(stack: Stack) -> Iterator[BroughtBack]:
     """See `BroughtBack`. The stack has a table, keys, weights and a half-written file of its own then."""
     folder = Path(tempfile.mkdtemp(prefix="gemweb-prepared-"))
     file, state, runs = folder / "a backup.tar", folder / "state", stack.state_dir / "runs"
+    with urlopen(f"{stack.url.rstrip('/')}{WELL_KNOWN}", timeout=30) as answer:
+        site_keys = answer.read()
     endpoint_keys = Fernet.generate_key().decode() + "\n"  # other tests add agents to the same site
     (stack.state_dir / "endpoint_keys").write_text(endpoint_keys)
     weights = Path("abc/checkpoints/000001/model.safetensors")
@@ -58,7 +64,7 @@ def brought_back(stack: Stack) -> Iterator[BroughtBack]:
         done = backup(verb, place, file)
         assert done.returncode == 0, done.stderr
     (state / "migrated").write_text(migrations_digest(secret(state / "postgres_password")))  # as it was saved
-    yield BroughtBack(file, state, rows, endpoint_keys, weights)
+    yield BroughtBack(file, state, rows, endpoint_keys, site_keys, weights)
     forget_state(state)
     shutil.rmtree(folder)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from gem.verification.keys import SiteKeys
 from gemweb.local.config import StackConfig
 from gemweb.local.servers.reach import database
 from tests.platform.conftest import TURNS, BroughtBack, backup
@@ -41,6 +42,10 @@ def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, brought_bac
     with database_of(state) as url, psycopg.connect(url) as connection:
         assert connection.execute("SELECT word FROM kept").fetchone() == ("still here",)
         assert connection.execute(TURNS).fetchall() == brought_back.rows
+        sealed = dict(connection.execute("SELECT key_id, sealed_key FROM leaderboard_sitekey").fetchall())
+    published = SiteKeys.read(brought_back.site_keys).keys
+    assert sealed.keys() == {key.id for key in published}
+    assert sealed[published[0].id]
     assert brought_back.rows
 
 

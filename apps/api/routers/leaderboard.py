@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Annotated
 
 from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from ninja import Query, Router, Status
 
@@ -18,6 +19,8 @@ from apps.leaderboard.board import Row, ranked
 from apps.leaderboard.evidence import actions_by_environment, actions_of, stand_ins_of
 from apps.leaderboard.frontier import tokens_per_episode
 from apps.leaderboard.models import Score
+from apps.leaderboard.proofs import reading
+from apps.leaderboard.proofs.views import download
 from apps.leaderboard.season_views import MOST
 from apps.play import limits
 from apps.seasons.models import Season
@@ -88,7 +91,12 @@ def get_row(request: HttpRequest, score_id: int) -> schemas.Leaderboard:
     if score is None:
         raise Http404("There is no such score.")
     uses = stand_ins_of([score])[score.job_id]
-    parts = Score.objects.filter(job=score.job).exclude(env_id="").select_related("agent", "job__owner").order_by("pk")
+    parts = (
+        Score.objects.filter(job=score.job)
+        .exclude(env_id="")
+        .select_related("agent", "job__owner", "job__reexecution")
+        .order_by("pk")
+    )
     actions = actions_by_environment(score.job_id)
     return schemas.Leaderboard(
         benchmark=score.benchmark,
@@ -104,6 +112,45 @@ def get_row(request: HttpRequest, score_id: int) -> schemas.Leaderboard:
             for part in parts
         ],
     )
+
+
+@router.get("/leaderboard/rows/{int:score_id}/proof", response=schemas.Proof)
+def get_proof(request: HttpRequest, score_id: int) -> schemas.Proof:
+    """How far a row is proved, and its certificate."""
+    score = reading.find(request.user, score_id)
+    page, standing = reading.page_of(score), reading.standing_of(score.job)
+    row, season = page["row"], page["season"]
+    return schemas.Proof(
+        state=row.state if row else "waiting" if score.job.plays_hidden_seeds else "none",
+        tier=standing.tier,
+        sentence=standing.sentence,
+        executed=row.executed if row else 0,
+        choices=row.choices if row else "",
+        difference=reading.difference_of(score.job),
+        notes=row.notes if row else {},
+        engine_version=row.engine_version if row else "",
+        agent=score.agent.slug,
+        agent_kind=score.agent.kind,
+        closed=page["is_closed"],
+        opens=season.ends if season and not season.is_revealed else None,
+        certificate=row.certificate if row else None,
+    )
+
+
+@router.get("/leaderboard/rows/{int:score_id}/digests", response=schemas.RowDigests)
+def get_digests(request: HttpRequest, score_id: int) -> schemas.RowDigests:
+    """The digest of every episode of a verified row, with the proof that the row has it. They are public at once."""
+    return schemas.RowDigests.model_validate(reading.digests(reading.find_verified(request.user, score_id)))
+
+
+@router.get(
+    "/leaderboard/rows/{int:score_id}/episodes.jsonl",
+    response=bytes,
+    openapi_extra={"x-media-type": "application/jsonl"},
+)
+def export_episodes_of_row(request: HttpRequest, score_id: int) -> HttpResponseBase:
+    """The episodes of a verified row as `gemweb verify` reads them; 404 while their season runs."""
+    return download(reading.find_verified(request.user, score_id), score_id)
 
 
 def _find(name: str) -> Benchmark:
@@ -191,4 +238,5 @@ def _row(row: Row, tokens: float | None, tally: Tally, stand_ins: Iterable[DataU
         forbidden=tally.forbidden if tally.actions else None,
         job=score.job_id,
         created=score.created,
+        tier=reading.standing_of(score.job).tier,
     )

@@ -52,6 +52,8 @@ class Shard(Leased):
     """The `actions` that the environment could not understand, and those that its rules do not allow."""
     data: models.Field[Any, dict[str, str]] = models.JSONField(default=dict, db_default={})
     """The data that its episodes were played on: where they come from, by their hash. Empty without data."""
+    machine = models.CharField(max_length=200, blank=True, default="", db_default="")
+    """Of a ranked shard that a trained policy has played: what its choices depend on (`apps.leaderboard.proofs`)."""
     turns = models.PositiveBigIntegerField(default=0)
     return_sum = models.FloatField(default=0.0)
     return_squares = models.FloatField(default=0.0)

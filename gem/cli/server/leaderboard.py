@@ -9,7 +9,7 @@ from gem.cli.server import connection
 from gem.cli.server.connection import connect, print_json, share
 
 HEADINGS = [
-    "agent", "rank", "score", "95 % interval", "solved", "unreadable", "episodes", "tokens per episode", "job"
+    "agent", "rank", "score", "95 % interval", "solved", "unreadable", "episodes", "tokens per episode", "tier", "job"
 ]  # fmt: skip
 
 
@@ -49,6 +49,7 @@ def run(benchmark: str, env: str | None, tools: bool, url: str | None, as_json: 
                 unreadable,
                 f"{row.episodes:,}",
                 tokens,
+                row.tier,
                 row.job,
             ]
         )

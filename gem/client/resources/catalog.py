@@ -21,7 +21,9 @@ from gem.client.schemas import (
     Leaderboard,
     NewAgent,
     NewTrial,
+    Proof,
     RankedStart,
+    RowDigests,
     Season,
     SeasonPage,
     Trial,
@@ -212,3 +214,21 @@ class Leaderboards(Resource[R_co]):
     def row(self, row_id: int) -> Request[Leaderboard]:
         """Return the scores of one row by environment. They have no ranks."""
         return Request("GET", f"leaderboard/rows/{row_id}", Leaderboard)
+
+    @sends
+    def proof(self, row_id: int) -> Request[Proof]:
+        """Return how far a row is proved, and its certificate."""
+        return Request("GET", f"leaderboard/rows/{row_id}/proof", Proof)
+
+    @sends
+    def digests(self, row_id: int) -> Request[RowDigests]:
+        """Return the digest of every episode of a verified row."""
+        return Request("GET", f"leaderboard/rows/{row_id}/digests", RowDigests)
+
+    @iterates
+    def episodes(self, row_id: int, *, progress: Progress | None = None) -> Parts[bytes]:
+        """Iterate over the parts of a file with the episodes of a verified row, which `gemweb verify` reads.
+
+        While their season runs, there is none.
+        """
+        return Parts(Request("GET", f"leaderboard/rows/{row_id}/episodes.jsonl", bytes), progress)

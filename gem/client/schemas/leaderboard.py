@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from gem.client.schemas.base import Answer, Body, Id
 from gem.client.schemas.scores import Data
@@ -126,6 +126,53 @@ class Row(Answer):
     """Those that its rules do not allow."""
     job: Id
     created: datetime
+    tier: str = ""
+    """`reproduced` or `hosted`, of a row whose episodes were executed again; empty on published seeds."""
+
+
+class Proof(Answer):
+    """How far a row is proved."""
+
+    state: Literal["waiting", "verified", "differs", "unknown", "none"]
+    """`none` of rows on published seeds, which are not executed again."""
+    tier: str
+    """`reproduced` or `hosted`; empty unless verified."""
+    sentence: str
+    """The state or the tier, explained in one sentence."""
+    executed: int
+    """The episodes that were executed again so far."""
+    choices: str
+    """`same` if the agent chose all actions again, `other machine` if that is not comparable; empty if not repeated."""
+    difference: str
+    """The first difference; empty if there is none, or while it is closed."""
+    notes: dict[str, int]
+    """What was taken from the records, and of how many episodes."""
+    engine_version: str
+    """The engine that executed the episodes."""
+    agent: str
+    agent_kind: str
+    closed: bool
+    """Whether nobody may read the episodes, because their season runs."""
+    opens: datetime | None
+    """When the season ends; null without one, or after it was revealed."""
+    certificate: dict[str, Any] | None
+    """The signed certificate, which `gemweb verify` reads; null unless verified."""
+
+
+class RowLeaf(Answer):
+    """The digest of an episode of a row, and the proof that the row has it."""
+
+    env_id: str
+    index: int
+    digest: str
+    inclusion: dict[str, Any]
+
+
+class RowDigests(Answer):
+    """The digests of a verified row."""
+
+    row_digest: str
+    episodes: list[RowLeaf]
 
 
 class Leaderboard(Answer):

@@ -159,6 +159,7 @@ TABLE: dict[str, Address] = {
     "trainings:train": Address("200"),
     "trainings:compare": Address("200"),
     "comparisons:compare": Address("200"),
+    "comparisons:export": Address("302"),
     "jobs:of_episode": Address("302", names=("job_episode",)),
     "trainings:curves": Address("200", names=("training",)),
     "trainings:update": Address("200", names=("training", "one")),
@@ -175,6 +176,10 @@ TABLE: dict[str, Address] = {
     "leaderboard:seed": Address("200", names=("episode",)),
     "leaderboard:seasons": Address("200"),
     "leaderboard:row": Address("200", names=("score",)),
+    "leaderboard:certificate": Address("404", names=("score",)),
+    "leaderboard:digests": Address("404", names=("score",)),
+    "leaderboard:row_episodes": Address("404", names=("score",)),
+    "well_known": Address("200"),
 }
 PASSWORD = "correct horse battery"
 SET_UP = EndpointSpec(url="http://127.0.0.1:1/v1", model="m")

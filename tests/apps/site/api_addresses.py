@@ -176,4 +176,7 @@ API_TABLE: dict[str, Address] = {
     "api:get_leaderboard": get("200", "benchmark"),
     "api:play_ranked_seed": change("POST", "401 201 201 201", "benchmark", scope=PLAY, body={}),
     "api:get_row": get("200", "score"),
+    "api:get_proof": get("200", "score"),
+    "api:get_digests": get("404", "score"),
+    "api:export_episodes_of_row": get("404", "score"),
 }

@@ -29,6 +29,7 @@ from apps.jobs.models import Job, JobEvent
 from apps.jobs.personal_data import PART
 from apps.leaderboard import ranked_play
 from apps.leaderboard.operations import record_scores
+from apps.leaderboard.proofs import checks
 from apps.leaderboard.seasons import reveal
 from apps.live.feed import BEGINNING
 from apps.live.streams import STREAMS
@@ -55,6 +56,7 @@ QUERIES = (
     "/compare/?job={job}&job={other}",
     "/api/v1/episodes?source=all",
     "/leaderboard/?benchmark=games-easy&row={score}",
+    "/api/v1/leaderboard/games-easy",
     "/search/?q={job_episode}",
 )
 
@@ -100,6 +102,8 @@ def ranked(people: dict[str, User | None], monkeypatch: pytest.MonkeyPatch) -> R
     _play_all()
     Job.objects.filter(pk__in=[job.pk for job in jobs]).update(state=Job.State.DONE)
     record_scores(jobs[0].pk)
+    assert checks.check_next()
+    assert jobs[0].reexecution.certificate
     episode = ranked_play.begin(benchmarks.load(NAME), player, "", env_id=ENV_IDS[1])
     play.take_turn(episode.pk, "\\boxed{one}", expected_seq=0, user=player, visitor="", as_written=True)
     of_jobs = Episode.objects.filter(batch__in=[job.batch_id for job in jobs])
@@ -124,6 +128,7 @@ def _play_all() -> None:
     while (claim := leases.claim()) is not None:
         records = sorted(rollout(make_agent(claim.agent.slug), claim.slots(), num_envs=4), key=lambda one: one.index)
         records[0].failure, records[0].failed_by = f"No answer to: {records[0].first_observation}", "agent"
+        records[0].turns, records[0].terminated, records[0].truncated, records[0].success = [], False, False, None
         discard(claim, records[0])
         leases.record_episodes(claim, records)
 

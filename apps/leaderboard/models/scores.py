@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from django.db import models
+from django.urls import reverse
 
 from apps.agents.models import Agent
 from apps.jobs.models import Job, JobQuerySet
+from apps.leaderboard.models.reexecutions import Reexecution
 from apps.visibility import Visibility
 from gem.benchmarks import Benchmark
+
+LONG = ("job__reexecution__leaves", "job__reexecution__certificate")
+"""Columns that lists of rows do not show."""
 
 
 class ScoreQuerySet(models.QuerySet["Score"]):
@@ -16,6 +21,24 @@ class ScoreQuerySet(models.QuerySet["Score"]):
     def shown(self) -> ScoreQuerySet:
         """Scores whose job and agent administrators have not hidden."""
         return self.filter(job__hidden_reason="", agent__hidden_reason="")
+
+    def verified(self) -> ScoreQuerySet:
+        """Those shown that rank: on hidden seeds, only when their episodes were executed again and agreed."""
+        return self.shown().exclude(self._unproved())
+
+    def unproved(self) -> ScoreQuerySet:
+        """Those shown that do not rank, because they are being verified or could not be."""
+        return self.shown().eligible().filter(self._unproved())
+
+    def eligible(self) -> ScoreQuerySet:
+        """Those but of built-in agents, which have no owner, in the jobs of people."""
+        return self.exclude(agent__owner=None, job__owner__isnull=False)
+
+    @staticmethod
+    def _unproved() -> models.Q:
+        on_hidden_seeds = models.Q(job__batch__season__isnull=False)
+        verified = Reexecution.objects.verified().values("pk")
+        return on_hidden_seeds & ~models.Q(job__in=verified)
 
     def of_jobs(self, jobs: JobQuerySet) -> ScoreQuerySet:
         """Scores of these jobs whose agent administrators have not hidden."""
@@ -37,9 +60,10 @@ class ScoreQuerySet(models.QuerySet["Score"]):
         built-in agents, which have no owner, come from the jobs of the site itself.
         """
         group = "agent_id", "tools", "job__owner_id"
-        rows = self.shown().filter(env_id=env_id).exclude(agent__owner=None, job__owner__isnull=False)
+        rows = self.verified().eligible().filter(env_id=env_id)
         latest = rows.order_by(*group, "-created").distinct(*group)
-        return Score.objects.filter(pk__in=latest.values("pk")).select_related("agent", "job__owner")
+        rows = Score.objects.filter(pk__in=latest.values("pk"))
+        return rows.select_related("agent", "job__owner", "job__reexecution").defer(*LONG)
 
 
 class Score(models.Model):
@@ -80,6 +104,10 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent} on {self.benchmark} {self.env_id or 'overall'}: {self.mean:.3f}"
+
+    def get_absolute_url(self) -> str:
+        """The page of the row."""
+        return reverse("leaderboard:row", args=[self.pk])
 
     @property
     def planned(self) -> int:
