@@ -12,9 +12,10 @@ from typing import Any
 from django.db.models import F, Sum
 from django.db.models.functions import Now
 
+from apps.episodes.models import Episode
 from apps.jobs.books.lost import book_lost
 from apps.jobs.books.reading import books_at_the_end
-from apps.jobs.models import Job, JobEvent, Shard
+from apps.jobs.models import EpisodeBooks, Job, JobEvent, Shard
 from apps.live import publish
 from apps.queue import enqueue
 
@@ -44,7 +45,7 @@ def end(job_id: str, state: Job.State, reason: str, text: str, tone: JobEvent.To
     if updated:
         latest = Job.objects.values_list("latest", flat=True).get(pk=job_id)
         data = {"state": state.value, "reason": reason, "result": _sums(job_id), "latest": latest}
-        data["cut_off"] = _under_way(job_id)
+        data["cut_off"] = _without_budget(job_id) if state == Job.State.STOPPED else _under_way(job_id)
         change(job_id, JobEvent.Kind.ENDED, text, tone=tone, data=data)
     return bool(updated)
 
@@ -65,6 +66,13 @@ def _under_way(job_id: str) -> int:
     most = int(job.spec.get("num_envs", 1))
     running = Shard.objects.filter(job=job_id, state=Shard.State.RUNNING).values_list("count", "done")
     return sum(min(count - done, most) for count, done in running)
+
+
+def _without_budget(job_id: str) -> int:
+    """How many episodes of an evaluation had begun, and have no result because its budget was used up."""
+    batch = Job.objects.filter(pk=job_id, kind=Job.Kind.EVALUATION).values("batch")
+    ended = Episode.objects.filter(batch__in=batch, slot__isnull=False).values("slot")
+    return EpisodeBooks.objects.filter(job=job_id).exclude(slot__in=ended).values("slot").distinct().count()
 
 
 def change(

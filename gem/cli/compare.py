@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gem.evaluation.compare import Comparison, PairOfRuns
     from gem.evaluation.comparison.differences import Difference
     from gem.evaluation.comparison.runs import Measure, Run
+    from gem.evaluation.faults import Faults
     from gem.evaluation.intervals import Estimate
 
 LETTERS = "ABCDEF"
@@ -49,13 +50,14 @@ def run(
 ) -> int:
     """Compare the runs and print the result."""
     from gem.evaluation.compare import compare  # noqa: PLC0415 (the other commands start faster without it)
+    from gem.evaluation.comparison.plain import plain  # noqa: PLC0415
 
     if show == 0:
         raise UsageError("No number of seeds shows a difference of 0.")
     runs = read_runs(sources, url)
     comparison = compare(runs, measure)
     if as_json:
-        print(json.dumps(plain(comparison, runs), indent=2, ensure_ascii=False))
+        print(json.dumps(plain(comparison, [run.name for run in runs]), indent=2, ensure_ascii=False))
         return 0
     _print_scores(comparison)
     for pair in comparison.pairs:
@@ -136,7 +138,16 @@ def _fetch(client: Client, job_id: str) -> Run:
         tries[place] += 1
     if not episodes:
         raise UsageError(f"No episode of the evaluation {job_id} has ended yet.")
-    return Run(job.agent, episodes, {**job.spec, "set_up": job.set_up or {}}, environments, _remarks(job))
+    settings = {**job.spec, "set_up": job.set_up or {}}
+    return Run(job.agent, episodes, settings, environments, _remarks(job), _faults(job))
+
+
+def _faults(job: Job) -> Faults:
+    """The actions that were not accepted, as far as somebody counted."""
+    from gem.evaluation.faults import Faults  # noqa: PLC0415
+
+    score = job.score
+    return Faults(*((score.actions or 0, score.unreadable or 0, score.forbidden or 0) if score else (0, 0, 0)))
 
 
 def _remarks(job: Job) -> list[str]:
@@ -158,18 +169,6 @@ def _remarks(job: Job) -> list[str]:
 # ------------------------------------------------------------------ printing
 
 
-def plain(comparison: Comparison, runs: list[Run]) -> dict[str, Any]:
-    """Return the comparison as plain data, with the outcome of every seed."""
-    data = dataclasses.asdict(comparison)
-    for pair, shown in zip(comparison.pairs, data["pairs"], strict=True):
-        del shown["pairing"]
-        shown["seeds"] = [{**row._asdict(), "outcome": row.outcome} for row in pair.pairing.pairs]
-        shown |= {name: getattr(pair.pairing, name) for name in ("only_first", "only_second", "uncounted")}
-        shown["decided"] = pair.difference is not None and pair.difference.decided
-    data["runs"] = [run.name for run in runs]
-    return data
-
-
 def _print_scores(comparison: Comparison) -> None:
     rows = []
     for letter, score, rank in zip(LETTERS, comparison.scores, comparison.ranks, strict=False):
@@ -177,8 +176,10 @@ def _print_scores(comparison: Comparison) -> None:
         tokens = f"{score.tokens:,}" if score.tokens else ""
         ranks = str(rank.best) if rank.best == rank.worst else f"{rank.best}–{rank.worst}"
         solved, returns = _share(score.success), _number(score.mean_return)
-        rows.append([f"{letter}  {score.name}", f"{score.episodes:,}", solved, returns, turns, tokens, ranks])
-    table(["run", "episodes", "solved", "mean return", "mean turns", "tokens", "rank"], rows)
+        faults = ["" if share is None else f"{share:.1%}" for share in (score.unreadable, score.forbidden)]
+        rows.append([f"{letter}  {score.name}", f"{score.episodes:,}", solved, returns, turns, *faults, tokens, ranks])
+    headings = ["run", "episodes", "solved", "mean return", "mean turns", "unreadable", "forbidden", "tokens", "rank"]
+    table(headings, rows)
     print("In brackets: 95 % intervals over seeds.")
 
 

@@ -42,6 +42,8 @@ __all__ = [
     "wilson",
 ]
 
+EACH_EQUAL = "No interval: in each environment all returns are equal, so nothing is known of their spread."
+
 
 def interval(values: Sequence[float]) -> Interval:
     """Compute the mean of one value for each seed and its 95 % interval, as `estimate_return` does.
@@ -111,10 +113,17 @@ def pool_estimates(parts: Sequence[Estimate]) -> Estimate:
     mean = math.fsum(part.mean for part in parts) / len(parts)
     seeds = sum(part.seeds for part in parts)
     fewest = min(parts, key=lambda part: part.seeds)
-    if fewest.seeds < MIN_SEEDS or all(part.interval is None for part in parts):
-        return Estimate(mean, None, None, seeds, fewest.reason)
+    if fewest.seeds < MIN_SEEDS:
+        return Estimate(mean, None, None, seeds, _few_in_one_reason(fewest.seeds))
+    if all(part.interval is None for part in parts):
+        return Estimate(mean, None, None, seeds, EACH_EQUAL)
     known = [Interval(*(part.interval or (part.mean, part.mean, part.mean))) for part in parts]
     return Estimate(*pool(known), seeds)
+
+
+def _few_in_one_reason(seeds: int) -> str:
+    noun = "1 seed" if seeds == 1 else f"{seeds} seeds"
+    return f"No interval: the environment with the fewest has {noun}, and it takes {MIN_SEEDS} in each."
 
 
 def over_environments(
@@ -123,15 +132,18 @@ def over_environments(
     """Compute a statistic of several environments together, such as `estimate_return`, with equal weights.
 
     Seeds of different environments are independent, so the errors of their means add up as squares. With few seeds in
-    one of them, all seeds are taken as one sample. Its spread includes the differences between environments, so the
-    interval is then wider than it need be.
+    one of them, all seeds are taken as one sample, if all have the same number of episodes. Its spread includes the
+    differences between environments, so the interval is then wider than it need be. If they have not, as in a part of
+    an evaluation, there is no interval: the sample would be mostly of those that were played more.
 
     Raises:
         InvalidArgument: if there are no episodes.
     """
     found = [seeds for seeds in seeds_by_env if seeds]
     parts = [statistic(seeds) for seeds in found]
-    if len(parts) > 1 and min(part.seeds for part in parts) < MIN_SEEDS:
+    fewest = min((part.seeds for part in parts), default=0)
+    is_even = len({sum(row.n for row in seeds) for seeds in found}) == 1
+    if len(parts) > 1 and fewest < MIN_SEEDS and is_even:
         return statistic(row for seeds in found for row in seeds)
     return pool_estimates(parts)
 

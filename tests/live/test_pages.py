@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from apps.episodes.models import Episode
+from tests.live import processes
 from tests.live.processes import Fleet, Web
 
 pytestmark = [pytest.mark.walk]
@@ -15,10 +16,25 @@ Take = Callable[..., None]
 ROWS = "() => [...document.querySelectorAll('#turns > li')].map((row) => Number(row.id.slice(1)))"
 
 
+@pytest.fixture(scope="module")
+def fleet(django_db_setup: None) -> Iterator[Fleet]:
+    """Processes for all tests of this file."""
+    with processes.fleet_on(processes.test_database_url()) as fleet:
+        yield fleet
+
+
+@pytest.fixture(scope="module")
+def webs() -> list[Web]:
+    """The web processes so far."""
+    return []
+
+
 @pytest.fixture
-def web(fleet: Fleet) -> Web:
-    """One web process."""
-    return fleet.web()
+def web(fleet: Fleet, webs: list[Web]) -> Web:
+    """The web process; another one if a test has killed it."""
+    if not webs or webs[-1].running.ended():
+        webs.append(fleet.web())
+    return webs[-1]
 
 
 @pytest.fixture
@@ -32,7 +48,7 @@ def watcher(browser: Browser, web: Web, episode: Episode) -> Iterator[Page]:
 
 
 def test_a_lost_connection_is_said_and_nothing_is_missed(
-    fleet: Fleet, web: Web, watcher: Page, episode: Episode, take_turns: Take
+    fleet: Fleet, webs: list[Web], web: Web, watcher: Page, episode: Episode, take_turns: Take
 ) -> None:
     take_turns(episode, 2)
     expect(watcher.locator("#turns > li")).to_have_count(2)
@@ -41,7 +57,7 @@ def test_a_lost_connection_is_said_and_nothing_is_missed(
     assert watcher.locator("#connection").count() == 0  # not at once
     expect(watcher.locator("#connection")).to_contain_text("Connection lost. Reconnecting. Nothing is lost.")
     take_turns(episode, 3)
-    fleet.web(web.port)
+    webs.append(fleet.web(web.port))
     expect(watcher.locator("#turns > li")).to_have_count(5, timeout=20_000)
     assert watcher.evaluate(ROWS) == [5, 4, 3, 2, 1]
     expect(watcher.locator("#connection")).to_have_count(0)
@@ -49,13 +65,13 @@ def test_a_lost_connection_is_said_and_nothing_is_missed(
     expect(watcher.locator("#turns > li")).to_have_count(6)
 
 
-def test_try_now_connects_at_once(fleet: Fleet, web: Web, watcher: Page) -> None:
+def test_try_now_connects_at_once(fleet: Fleet, webs: list[Web], web: Web, watcher: Page) -> None:
     watcher.evaluate("() => { window.htmx.config.wsReconnectDelay = () => 600_000; }")
     web.running.signal(signal.SIGKILL)
     web.running.process.wait()
     button = watcher.get_by_role("button", name="Try now")
     expect(button).to_be_visible(timeout=10_000)
-    fleet.web(web.port)
+    webs.append(fleet.web(web.port))
     button.click()
     expect(button).to_have_count(0, timeout=15_000)
 

@@ -103,16 +103,19 @@ _FAINT = r"""
     });
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
+  const grounds = new Map();
   const ground = (element) => {  // null where a picture or a gradient is behind the text
-    const layers = [];
-    for (let at = element; at; at = at.parentElement) {
-      const style = getComputedStyle(at);
-      if (style.backgroundImage !== "none" || Number(style.opacity) < 1) return null;
-      const colour = rgba(style.backgroundColor);
-      if (colour[3] > 0) layers.push(colour);
-      if (colour[3] >= 1) break;
-    }
-    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+    if (!element) return [255, 255, 255];
+    if (!grounds.has(element)) grounds.set(element, groundOf(element));
+    return grounds.get(element);
+  };
+  const groundOf = (element) => {
+    const style = getComputedStyle(element);
+    if (style.backgroundImage !== "none" || Number(style.opacity) < 1) return null;
+    const colour = rgba(style.backgroundColor);
+    if (colour[3] >= 1) return over(colour, [0, 0, 0]);
+    const below = ground(element.parentElement);
+    return below && over(colour, below);
   };
   document.body.getBoundingClientRect();  // begins what a change of the theme began, and ends it: no colour on its way
   for (const change of document.getAnimations()) if (change instanceof CSSTransition) change.finish();

@@ -2,7 +2,6 @@
 
 import uuid
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from apps.accounts.models import User
@@ -28,6 +27,7 @@ def test_a_name_and_a_password_make_an_account(page: Page) -> None:
 
 def test_the_rules_stand_there_before_anybody_breaks_one(page: Page) -> None:
     page.goto("/account/signup/")
+    check_looks(page)
     expect(page.locator("#password-rules")).to_contain_text("10 characters")
     sign_up(page, f"bob-{uuid.uuid4().hex[:8]}", "short")
     field = page.get_by_label("Password")
@@ -37,6 +37,7 @@ def test_the_rules_stand_there_before_anybody_breaks_one(page: Page) -> None:
 
 def test_a_wrong_password_is_said_without_telling_which(page: Page, person: User) -> None:
     page.goto("/account/login/")
+    check_looks(page)
     page.get_by_label("Name").fill(person.username)
     page.get_by_label("Password").fill("not the password")
     page.get_by_role("main").get_by_role("button", name="Log in").click()
@@ -78,6 +79,7 @@ def test_too_many_attempts_have_to_wait(page: Page, person: User, expected: list
 def test_a_password_is_changed(page: Page, person: User) -> None:
     log_in(page, person.username)
     page.goto("/account/")
+    check_looks(page)
     page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_label("New password").fill("another horse altogether")
     page.get_by_role("button", name="Change password").click()
@@ -93,11 +95,3 @@ def test_what_was_played_before_goes_with_them(page: Page, person: User) -> None
     episode = page.url.rstrip("/").split("/")[-1]
     log_in(page, person.username)
     assert list(person.seats.values_list("episode_id", flat=True)) == [episode]
-
-
-@pytest.mark.parametrize("path", ["/account/login/", "/account/signup/", "/account/"])
-def test_they_look_right(page: Page, person: User, path: str) -> None:
-    if path == "/account/":
-        log_in(page, person.username)
-    page.goto(path)
-    check_looks(page)

@@ -29,10 +29,11 @@ def test_an_expert_plays_live_while_somebody_looks(page: Page) -> None:
     expect(card).not_to_have_text(before, timeout=20_000)
 
 
-def test_the_leaderboard_and_the_jobs_arrive(page: Page) -> None:
+def test_the_leaderboard_and_the_jobs_arrive_and_it_looks_right(page: Page) -> None:
     page.goto("/")
     expect(page.locator(".waiting")).to_have_count(0)
     expect(page.get_by_role("main")).to_contain_text("expert")
+    check_looks(page)
 
 
 def test_the_theme_is_chosen_and_kept(page: Page) -> None:
@@ -50,12 +51,6 @@ def test_a_slash_goes_to_the_search_field(page: Page) -> None:
     page.keyboard.type("game:Sokoban-v0-easy")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("game:Sokoban-v0-easy")
-
-
-def test_it_looks_right(page: Page) -> None:
-    page.goto("/")
-    expect(page.locator(".waiting")).to_have_count(0)
-    check_looks(page)
 
 
 def test_it_works_without_scripts(browser: object, base_url: str) -> None:

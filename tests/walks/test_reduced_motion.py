@@ -25,7 +25,7 @@ def still(page: Page) -> None:
 def test_nothing_moves_and_everything_happens(
     new_context: Callable[..., BrowserContext], base_url: str, site: Site
 ) -> None:
-    page = new_context(reduced_motion="reduce").new_page()
+    page = new_context().new_page()  # which wants nothing to move, as all of these walks
     complaints: list[str] = []
     listen(page, complaints)
     page.goto("/play/new/?env_id=game:Minesweeper-v0-hard&seed=5")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from threading import Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +25,7 @@ from gem.agents.endpoint.amounts import Amount
 from gem.agents.endpoint.ledger import Account, Entry, Verdict
 from gem.evaluation.spec import EvaluationSpec
 from tests.model_server import ModelServer, model_server
-from tests.workers.processes import wait_until, worker
+from tests.workers.processes import PATIENCE, wait_until, worker
 from workers.cpu import CpuMeter
 from workers.evaluate import play
 from workers.lease import Lease
@@ -57,9 +58,15 @@ def submit_endpoint(owner: User, server: ModelServer) -> Submit:
 
 
 def played(job: Job) -> Job:
-    """Play all shards of a job in this process."""
+    """Play all shards of a job in this process; a job that does not end fails the test instead of holding it up."""
+    until = monotonic() + PATIENCE
+
+    def is_late() -> bool:
+        return monotonic() > until
+
     while (claim := leases.claim()) is not None:
-        with Lease(claim, lambda: False) as lease:
+        assert not is_late(), f"after {PATIENCE:.0f} s shards of the job are still open"
+        with Lease(claim, is_late) as lease:
             play(claim, lease, CpuMeter(None, CpuUse.Use.JOBS))
     job.refresh_from_db()
     return job
@@ -83,6 +90,8 @@ def test_a_budget_stops_the_job_before_it_is_exceeded(submit_endpoint: Submit, s
     ended = job.events.get(kind="ended")
     assert (ended.data["state"], ended.data["result"]["tokens_in"]) == ("stopped", books.tokens_in)
     assert "cancelled" not in ended.text
+    begun = EpisodeBooks.objects.filter(job=job).count()
+    assert ended.data["cut_off"] == begun - job.episodes_done > 0, "the long ones are missing, and the page says so"
     assert sum(one.tokens for one in EpisodeBooks.objects.filter(job=job)) == books.tokens
 
 
@@ -134,7 +143,8 @@ def test_a_cancelled_job_books_what_was_under_way(submit_endpoint: Submit, serve
     canceller = Thread(target=cancel)
     canceller.start()
     played(job)
-    canceller.join()
+    canceller.join(PATIENCE)
+    assert not canceller.is_alive()
     books = books_of(job.pk)
     assert (job.state, books.requests, books.reserved) == (Job.State.CANCELLED, 8, 0)
     assert served(server) <= books.tokens == books.estimated

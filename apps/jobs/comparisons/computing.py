@@ -15,14 +15,16 @@ from typing import Any, NamedTuple
 
 from apps.accounts.models import Viewer
 from apps.jobs import pages
-from apps.jobs.comparisons.episodes import episodes_of
+from apps.jobs.comparisons.episodes import episodes_of, hidden_among
 from apps.jobs.comparisons.sides import Side
 from apps.jobs.results.cached import shared_of_all
 from apps.jobs.results.environments import environments_of
 from gem.evaluation.compare import Comparison, PairOfRuns, compare
 from gem.evaluation.comparison.pairs import SeedPair
+from gem.evaluation.comparison.plain import plain
 from gem.evaluation.comparison.runs import Measure, Run
 from gem.evaluation.comparison.settings import Caution, Setting, all_settings, cautions
+from gem.evaluation.faults import Faults
 
 MAX_EPISODES = 20_000
 """Episodes of all sides together that a page compares, which takes about half a second of computing. `gemweb compare`
@@ -73,13 +75,13 @@ class Reading:
     def computed(self) -> Computed:
         """The comparison without its seeds."""
         jobs = [job for side in self.sides for job in side.jobs]
-        return shared_of_all(jobs, f"compare-{self._key}", self._compute)
+        return shared_of_all(jobs, f"comparison-{self._key}", self._compute)
 
     def seeds(self, number: int) -> list[SeedPair]:
         """The seeds of one pair."""
         pair = self.computed.comparison.pairs[number]
         jobs = [job for place in (pair.first, pair.second) for job in self.sides[place].jobs]
-        packed = shared_of_all(jobs, f"compare-seeds-{self._key}-{number}", lambda: self._pack(number))
+        packed = shared_of_all(jobs, f"comparison-seeds-{self._key}-{number}", lambda: self._pack(number))
         return [SeedPair(*row) for row in json.loads(zlib.decompress(packed))]
 
     @cached_property
@@ -93,6 +95,7 @@ class Reading:
                 side.name,
                 [one for job in side.jobs for one in episodes_of(job, side.env_ids.get(job.pk))],
                 environments=_environments(side),
+                faults=_faults(side),
             )
             for side in self.sides
         ]
@@ -106,11 +109,7 @@ class Reading:
         return Computed(comparison, squares, [run.environments for run in self._runs])
 
     def _pack(self, number: int) -> bytes:
-        rows = [
-            (*row[:4], row.first_episodes[:1], row.second_episodes[:1])
-            for row in self._whole.pairs[number].pairing.pairs
-        ]
-        return zlib.compress(json.dumps(rows).encode())
+        return zlib.compress(json.dumps(self._whole.pairs[number].pairing.pairs).encode())
 
 
 def settings_of(reading: Reading, viewer: Viewer) -> tuple[list[Setting], list[Caution]]:
@@ -124,6 +123,36 @@ def settings_of(reading: Reading, viewer: Viewer) -> tuple[list[Setting], list[C
     remarks = [caution for caution in own if caution.kind == "remark"]
     others = [caution for caution in own if caution.kind != "remark"]
     return found, [*remarks, *reading.computed.comparison.cautions, *others]
+
+
+def document(reading: Reading, viewer: Viewer) -> dict[str, Any]:
+    """The comparison as plain data, as `gemweb compare --json` prints it, and the jobs of each side."""
+    settings, found = settings_of(reading, viewer)
+    pairs = [
+        replace(pair, pairing=pair.pairing._replace(pairs=_without_hidden(reading.seeds(number))))
+        for number, pair in enumerate(reading.computed.comparison.pairs)
+    ]
+    differing = [row for row in settings if row.differs]
+    comparison = replace(reading.computed.comparison, pairs=pairs, cautions=found, settings=differing)
+    jobs = [[job.pk for job in side.jobs] for side in reading.sides]
+    return {**plain(comparison, [side.name for side in reading.sides]), "jobs": jobs}
+
+
+def _without_hidden(rows: Sequence[SeedPair]) -> list[SeedPair]:
+    """The seeds, without the names of episodes that administrators have hidden."""
+    hidden = hidden_among([name for row in rows for name in (*row.first_episodes, *row.second_episodes)])
+    return [
+        row._replace(
+            first_episodes=tuple(name for name in row.first_episodes if name not in hidden),
+            second_episodes=tuple(name for name in row.second_episodes if name not in hidden),
+        )
+        for row in rows
+    ]
+
+
+def _faults(side: Side) -> Faults:
+    tally = side.tally
+    return Faults(tally.actions, tally.unreadable, tally.forbidden)
 
 
 def _settings(side: Side, viewer: Viewer) -> dict[str, Any]:

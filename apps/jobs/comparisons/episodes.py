@@ -1,11 +1,11 @@
-"""The episodes of evaluations as `gem.evaluation.compare` reads them."""
+"""The episodes of evaluations as `gem.evaluation.compare` reads them, and which of them are hidden."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
 from apps.episodes.models import Episode
@@ -49,3 +49,9 @@ def episodes_of(job: Job, env_ids: Sequence[str] | None = None) -> list[ScoredEp
         )
         tries[place] += 1
     return episodes
+
+
+def hidden_among(names: Sequence[str]) -> set[str]:
+    """The ids of these that may not be shown: administrators have hidden them, or their batch is closed."""
+    may_not_be_shown = Q(batch__closed=True) | ~Q(hidden_reason="")
+    return set(Episode.objects.filter(may_not_be_shown, pk__in=names).values_list("pk", flat=True))

@@ -6,10 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db.models import Q
-
 from apps.accounts.models import Viewer
-from apps.episodes.models import Episode
+from apps.jobs.comparisons.episodes import hidden_among
 from apps.jobs.comparisons.sides import Side
 from apps.jobs.results.missing import Missing, missing_from
 from gem.evaluation.compare import Comparison, PairOfRuns
@@ -191,8 +189,7 @@ def seeds(pairs: Sequence[SeedPair], alike: Collection[str]) -> list[Seed]:
         alike: the environments whose episodes can be replayed side by side.
     """
     names = [name for row in pairs for name in (*row.first_episodes, *row.second_episodes)]
-    is_closed = Q(batch__closed=True)
-    hidden = set(Episode.objects.filter(is_closed | ~Q(hidden_reason=""), pk__in=names).values_list("pk", flat=True))
+    hidden = hidden_among(names)
     found = []
     for row in pairs:
         first, second = ("" if own[0] in hidden else own[0] for own in (row.first_episodes, row.second_episodes))

@@ -7,15 +7,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from apps.jobs import estimates
 from apps.jobs.comparisons import shown
-from apps.jobs.comparisons.computing import MAX_EPISODES, Reading, settings_of
-from apps.jobs.comparisons.sides import candidates, sides_of
+from apps.jobs.comparisons.computing import MAX_EPISODES, Reading, document, settings_of
+from apps.jobs.comparisons.sides import Side, candidates, sides_of
 from apps.jobs.decisions.reading import between
 from gem import registry
 from gem.evaluation.compare import MAX_RUNS, MIN_RUNS
@@ -35,12 +36,8 @@ IDENTITY = ("env_version", "env_kwargs", "wrappers", "data_hash")
 @require_safe
 def compare(request: HttpRequest) -> HttpResponse:
     """Compare evaluations on the seeds that they share. Those that a person may not see are not there."""
-    asked = request.GET
-    env_ids = list(dict.fromkeys(asked.getlist("env_id")[:MAX_ENVIRONMENTS]))
-    env_ids = [env_id for env_id in env_ids if env_id in registry.ENV_REGISTRY]
-    sides = sides_of(request.user, asked.getlist("job"), asked.getlist("agent"), env_ids)
-    measure: Measure = "return" if asked.get("measure") == "return" else "success"
-    find = asked.get("find", "").replace("\0", "").strip()[:200]
+    env_ids, sides, measure = _asked(request)
+    find = request.GET.get("find", "").replace("\0", "").strip()[:200]
     has_room = len(sides) < MAX_RUNS
     more_jobs, more_agents = candidates(request.user, find, sides, MAX_CANDIDATES) if has_room else ([], [])
     entries, kept = [side.entry for side in sides], [("env_id", env_id) for env_id in env_ids]
@@ -65,6 +62,28 @@ def compare(request: HttpRequest) -> HttpResponse:
     if len(reading.sides) >= MIN_RUNS and not context["too_many"]:
         context |= _compared(request, reading)
     return render(request, "jobs/compare.html", context)
+
+
+@never_cache
+@require_safe
+def export(request: HttpRequest) -> HttpResponse:
+    """Download a comparison as JSON, as `gemweb compare --json` prints it. The page says why there is none."""
+    _, sides, measure = _asked(request)
+    reading = Reading([side for side in sides if side.jobs], measure)
+    if len(reading.sides) < MIN_RUNS or reading.episodes > MAX_EPISODES:
+        return redirect(f"{reverse('comparisons:compare')}?{request.GET.urlencode()}")
+    response = JsonResponse(document(reading, request.user), json_dumps_params={"indent": 2})
+    response["Content-Disposition"] = 'attachment; filename="comparison.json"'
+    return response
+
+
+def _asked(request: HttpRequest) -> tuple[list[str], list[Side], Measure]:
+    """The environments, the sides and the measure that an address names."""
+    asked = request.GET
+    env_ids = list(dict.fromkeys(asked.getlist("env_id")[:MAX_ENVIRONMENTS]))
+    env_ids = [env_id for env_id in env_ids if env_id in registry.ENV_REGISTRY]
+    sides = sides_of(request.user, asked.getlist("job"), asked.getlist("agent"), env_ids)
+    return env_ids, sides, "return" if asked.get("measure") == "return" else "success"
 
 
 def _compared(request: HttpRequest, reading: Reading) -> dict[str, Any]:

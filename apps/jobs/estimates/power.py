@@ -75,12 +75,18 @@ class Power:
         return -(-needed // self.environments) * self.environments
 
 
-def powers(agents: Sequence[Agent], specs: Sequence[EvaluationSpec], known: JobQuerySet) -> list[Power]:
+def powers(
+    agents: Sequence[Agent],
+    specs: Sequence[EvaluationSpec],
+    known: JobQuerySet,
+    own_paces: Mapping[int, Mapping[str, Pace]] | None = None,
+) -> list[Power]:
     """What a submission can show about each pair of its agents, or about its only agent and another one.
 
     Args:
         agents: those of the specifications, in their order.
         known: the jobs that may be evidence: those that the person may know of.
+        own_paces: the paces of agents by their keys, as far as the caller has read them.
     """
     players = list(zip(agents, specs, strict=True))[:MAX_AGENTS]
     pairs: list[tuple[tuple[Agent, EvaluationSpec], Agent | None]]
@@ -89,7 +95,8 @@ def powers(agents: Sequence[Agent], specs: Sequence[EvaluationSpec], known: JobQ
         other = known.evaluations().filter(pk=specs[0].stop_against or "").select_related("agent").first()
         pairs = [(players[0], None if other is None else other.agent)]
     evidence = {agent.pk: _candidates(agent, specs[0], known) for agent in _distinct(pairs)}
-    return [_power(first, second, spec, evidence, known) for (first, spec), second in pairs]
+    own_paces = own_paces or {}
+    return [_power(first, second, spec, evidence, known, own_paces) for (first, spec), second in pairs]
 
 
 def wanted_points(text: str) -> float | None:
@@ -106,12 +113,18 @@ def _same(first: EvaluationSpec, second: EvaluationSpec) -> bool:
 
 
 def _distinct(pairs: Iterable[tuple[tuple[Agent, EvaluationSpec], Agent | None]]) -> list[Agent]:
-    found = [agent for (first, _), second in pairs for agent in (first, second) if agent is not None]
+    """The agents that have somebody to be compared with."""
+    found = [agent for (first, _), second in pairs if second is not None for agent in (first, second)]
     return list({agent.pk: agent for agent in found}.values())
 
 
 def _power(
-    first: Agent, second: Agent | None, spec: EvaluationSpec, evidence: Mapping[int, Sequence[Job]], known: JobQuerySet
+    first: Agent,
+    second: Agent | None,
+    spec: EvaluationSpec,
+    evidence: Mapping[int, Sequence[Job]],
+    known: JobQuerySet,
+    own_paces: Mapping[int, Mapping[str, Pace]],
 ) -> Power:
     parts = [part for part in spec.parts if part.repeat == 0]
     seeds = sum(-(-part.episodes // part.seats) for part in parts)
@@ -123,18 +136,21 @@ def _power(
                 deviation, count = _deviation(one, other, spec)
                 if deviation > 0:
                     return Power(*plan, deviation, Basis.PAIRED, count, (one, other))
-    return _unpaired(plan, parts, spec, known)
+    paces_by_agent = {
+        agent.pk: own_paces[agent.pk] if agent.pk in own_paces else paces(agent, spec.env_ids, spec.tools, known)
+        for agent in (first, second or first)
+    }
+    return _unpaired(plan, parts, paces_by_agent)
 
 
 def _unpaired(
     plan: tuple[Agent, Agent | None, int, int],
     parts: Sequence[EvaluationPart],
-    spec: EvaluationSpec,
-    known: JobQuerySet,
+    paces_by_agent: Mapping[int, Mapping[str, Pace]],
 ) -> Power:
     """What is known without pairs: the variances of the agents' results, or the most that they can be."""
     first, second, *_ = plan
-    own = [paces(agent, spec.env_ids, spec.tools, known) for agent in (first, second or first)]
+    own = [paces_by_agent[agent.pk] for agent in (first, second or first)]
     if not any(own):
         return Power(*plan, power.COIN_DEVIATION, Basis.NOTHING)
     variance = sum(_variance(found.get(part.env_id)) for found in own for part in parts) / len(parts)

@@ -46,6 +46,10 @@ class Range(NamedTuple):
         """The number, which cannot be above `limit`."""
         return Range(min(self.low, limit), min(self.expected, limit), min(self.high, limit))
 
+    def at_least(self, limit: float) -> Range:
+        """The number, which cannot be below `limit`."""
+        return Range(max(self.low, limit), max(self.expected, limit), max(self.high, limit))
+
     @property
     def is_narrow(self) -> bool:
         """Whether both ends are within 5 % of what is expected, so that one number says enough."""

@@ -10,6 +10,7 @@ import redis
 from django.db.models import F, Q, Sum
 
 from apps.agents.models import Agent
+from apps.jobs.books.reading import books_of
 from apps.jobs.estimates.forecasts import Forecast, forecast
 from apps.jobs.estimates.paces import Pace
 from apps.jobs.estimates.ranges import Range
@@ -116,11 +117,16 @@ def remaining(job: Job) -> Remaining | None:
     used = job.shards.aggregate(tokens_in=Sum("tokens_in", default=0), tokens_out=Sum("tokens_out", default=0))
     tokens, prices = used["tokens_in"] + used["tokens_out"], (job.set_up or {}).get("prices")
     spent = (used["tokens_in"] * prices["tokens_in"] + used["tokens_out"] * prices["tokens_out"]) / 1e6 if prices else 0
+    booked = books_of(job.pk)  # also of episodes under way, and of answers that were lost
     return Remaining(
         forecast=found,
         seconds=found.seconds.times(1 / workers).plus(Range(wait, wait, wait)),
-        tokens=found.tokens.plus(Range(tokens, tokens, tokens)),
-        cost=found.cost.plus(Range(spent, spent, spent)) if found.cost is not None else None,
+        tokens=found.tokens.plus(Range(tokens, tokens, tokens)).at_least(booked.tokens),
+        cost=(
+            found.cost.plus(Range(spent, spent, spent)).at_least(float(booked.money))
+            if found.cost is not None
+            else None
+        ),
     )
 
 

@@ -233,7 +233,8 @@ def _estimate(request: HttpRequest, form: EvaluationForm) -> dict[str, Any]:
         (agent, estimates.estimate(agent, spec, known, request.user.pk, priority=priority))
         for agent, spec in zip(agents, specs, strict=True)
     ]
-    powers = estimates.powers(agents, specs, known)
+    own_paces = {agent.pk: estimate.forecast.own for agent, estimate in found}
+    powers = estimates.powers(agents, specs, known, own_paces)
     return {
         **nothing,
         "estimates": found,

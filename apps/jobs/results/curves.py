@@ -1,8 +1,15 @@
-"""The share of solved episodes as a job went on: a curve with its interval, over the episodes that count."""
+"""The share of solved episodes as a job went on: a curve with its interval, over the episodes that count.
+
+Environments have the same weight at every point, as in the result.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import add, itemgetter
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -15,12 +22,20 @@ MIN_EPISODES = 2
 """With fewer there is no curve."""
 
 _IN_PARTS = """
-SELECT part, count(*), count(*) FILTER (WHERE success), count(*) FILTER (WHERE is_first) FROM (
+SELECT part, env_id, count(*), count(*) FILTER (WHERE success), count(*) FILTER (WHERE is_first) FROM (
     SELECT (row_number() OVER (ORDER BY ended, slot) - 1) * %(points)s / greatest(count(*) OVER (), %(points)s) AS part,
-           success, row_number() OVER (PARTITION BY env_id, seed ORDER BY ended, slot) = 1 AS is_first
+           env_id, success, row_number() OVER (PARTITION BY env_id, seed ORDER BY ended, slot) = 1 AS is_first
     FROM episodes_episode WHERE batch_id = %(batch)s AND slot IS NOT NULL AND status = 'ended'
-) episode GROUP BY part ORDER BY part
+) episode GROUP BY part, env_id ORDER BY part
 """
+
+
+class EnvironmentSums(NamedTuple):
+    """What has ended in an environment so far."""
+
+    episodes: int
+    solved: int
+    seeds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +87,21 @@ def curve(job: Job) -> Curve | None:
         cursor.execute(_IN_PARTS, {"points": MAX_POINTS, "batch": job.batch_id})
         parts = cursor.fetchall()
     points: list[Point] = []
-    episodes = solved = seeds = 0
-    for _, more, more_solved, more_seeds in parts:
-        episodes, solved, seeds = episodes + more, solved + more_solved, seeds + more_seeds
-        points.append(Point(episodes, share_so_far(solved, episodes, seeds)))
-    return Curve(points, job.episodes_total) if episodes >= MIN_EPISODES else None
+    sums: dict[str, EnvironmentSums] = {}
+    for _, rows in groupby(parts, key=itemgetter(0)):
+        for _, env_id, *more in rows:
+            before = sums.get(env_id, (0, 0, 0))
+            sums[env_id] = EnvironmentSums(*map(add, before, more))
+        points.append(Point(sum(row.episodes for row in sums.values()), share_so_far(list(sums.values()))))
+    return Curve(points, job.episodes_total) if points and points[-1].episodes >= MIN_EPISODES else None
 
 
-def share_so_far(solved: int, episodes: int, seeds: int) -> Interval:
-    """The share of solved episodes with its 95 % interval. All tries at a seed count as one observation."""
-    return wilson(seeds * solved / episodes, seeds)
+def share_so_far(sums: Sequence[EnvironmentSums]) -> Interval:
+    """The share of solved episodes with its 95 % interval. All tries at a seed count as one observation.
+
+    It is the mean over environments, and the interval that of as many seeds as would have its variance, if all seeds
+    varied alike: with as many in each environment, their number.
+    """
+    share = sum(row.solved / row.episodes for row in sums) / len(sums)
+    seeds = len(sums) ** 2 / sum(1 / row.seeds for row in sums)
+    return wilson(share * seeds, seeds)

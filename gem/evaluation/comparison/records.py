@@ -8,6 +8,7 @@ from typing import Any
 
 from gem.errors import UsageError
 from gem.evaluation.comparison.runs import Run, ScoredEpisode
+from gem.evaluation.faults import NO_FAULTS, Faults, faults_of
 from gem.records import StoredEpisode
 
 
@@ -37,6 +38,7 @@ def _run(name: str, stored_episodes: list[StoredEpisode]) -> Run:
     episodes: list[ScoredEpisode] = []
     environments: dict[str, dict[str, Any]] = {}
     settings: dict[str, Any] = {}
+    faults = NO_FAULTS
     for stored in stored_episodes:
         record, identity = stored.record, stored.record.identity
         place = (identity.env_id, identity.seed, record.seat)
@@ -54,6 +56,7 @@ def _run(name: str, stored_episodes: list[StoredEpisode]) -> Run:
             )
         )
         tries[place] += 1
+        faults = Faults(*map(sum, zip(faults, faults_of(record), strict=True)))
         _note(settings, {"set_up": dict(stored.set_up or {}), "opponent": stored.opponent})
         _note(settings, {"engine_version": stored.engine_version})
         environment = {
@@ -64,7 +67,7 @@ def _run(name: str, stored_episodes: list[StoredEpisode]) -> Run:
             "max_turns": record.max_turns,
         }
         _note(environments.setdefault(identity.env_id, {}), environment)
-    return Run(name, episodes, settings, environments)
+    return Run(name, episodes, settings, environments, faults=faults)
 
 
 def _note(settings: dict[str, Any], found: Mapping[str, Any]) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from gem.evaluation.faults import NO_FAULTS, Faults
 from gem.evaluation.intervals import Estimate, SeedSums, estimate_return, estimate_success
+from gem.evaluation.scores import over_environments
 
 Measure = Literal["success", "return"]
 """What is compared: whether episodes are solved, or their returns."""
@@ -55,6 +57,8 @@ class Run:
     """What is set for each environment: its `env_version`, `env_kwargs`, `wrappers`, `data_hash` and `max_turns`."""
     remarks: Sequence[str] = ()
     """What a reader has to know of how far it was played, in sentences: each becomes a caution."""
+    faults: Faults = NO_FAULTS
+    """The agent's unreadable and forbidden actions; without any actions, nobody counted."""
 
     @property
     def seeds(self) -> dict[str, set[int]]:
@@ -80,21 +84,30 @@ class Score:
     mean_turns: float | None
     tokens: int
     """The tokens of all episodes, including those that do not count."""
+    unreadable: float | None
+    """The share of the agent's actions that the environment could not understand; None if nobody counted."""
+    forbidden: float | None
+    """The share of the agent's actions that the rules do not allow."""
 
 
 def score(run: Run) -> Score:
-    """Compute the results of a run by itself."""
+    """Compute the results of a run by itself. Environments have the same weight, as everywhere."""
     counted = [episode for episode in run.episodes if episode.counts]
-    seeds = list(seed_sums(counted))
+    by_env: dict[str, list[ScoredEpisode]] = {}
+    for episode in counted:
+        by_env.setdefault(episode.env_id, []).append(episode)
+    seeds = [list(seed_sums(episodes)) for episodes in by_env.values()]
     return Score(
         run.name,
         len(counted),
         failed=sum(episode.failed for episode in run.episodes),
         unanswered=sum(episode.unanswered for episode in run.episodes),
-        success=estimate_success(seeds) if seeds else None,
-        mean_return=estimate_return(seeds) if seeds else None,
+        success=over_environments(seeds, estimate_success) if seeds else None,
+        mean_return=over_environments(seeds, estimate_return) if seeds else None,
         mean_turns=sum(episode.turns for episode in counted) / len(counted) if counted else None,
         tokens=sum(episode.tokens for episode in run.episodes),
+        unreadable=run.faults.unreadable_share,
+        forbidden=run.faults.forbidden_share,
     )
 
 

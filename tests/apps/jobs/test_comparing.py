@@ -45,6 +45,13 @@ def test_two_evaluations_are_compared_seed_by_seed(client: Client, ada: User) ->
         ).content.decode()
     )
     assert "Three evaluations" in three
+    document = client.get("/compare/export/", {"job": [first.pk, second.pk]}).json()
+    assert document["jobs"] == [[first.pk], [second.pk]]
+    shares = [score["forbidden"] for score in document["scores"]]
+    assert shares[0] > shares[1] == 0.0
+    (pair,) = document["pairs"]
+    assert pair["sentence"].startswith("On 15 seeds, expert solves")
+    assert {len(row["first_episodes"]) for row in pair["seeds"]} == {1}
     assert "share 5 seeds that count in both, and it takes 10." in three
 
 
@@ -114,8 +121,13 @@ def test_what_a_person_may_not_see_is_not_compared(client: Client, ada: User) ->
     shown = Episode.objects.get(batch=second.batch_id, seed=4)
     Episode.objects.filter(pk=shown.pk).update(hidden_reason="So does this.")
     assert shown.pk not in client.get("/compare/", both).content.decode(), "also after others have looked"
+    exported = client.get("/compare/export/", both).content.decode()
+    assert "On 15 seeds" in exported
+    assert hidden.pk not in exported
+    assert shown.pk not in exported
     operations.set_visibility(second, Visibility.PRIVATE)
     assert "Choose one more" in client.get("/compare/", both).content.decode()
+    assert client.get("/compare/export/", both).status_code == 302, "the page says why there is nothing"
     client.force_login(ada)
     assert "On 15 seeds" in client.get("/compare/", both).content.decode()
 

@@ -10,7 +10,7 @@ from apps.agents.models import Agent
 from apps.jobs import estimates, operations
 from apps.jobs.estimates import Range, Source
 from apps.jobs.estimates.paces import Pace, paces
-from apps.jobs.models import Job, Shard
+from apps.jobs.models import Job, JobBooks, Shard
 from apps.jobs.templatetags.jobs import amounts
 from gem.evaluation.spec import EvaluationSpec
 from tests.html import tight
@@ -147,6 +147,10 @@ def test_it_is_corrected_while_the_job_runs(ada: User) -> None:
     assert left is not None
     assert left.forecast.tokens.expected == pytest.approx(40 * 101_000 / 20)
     assert left.tokens.expected == pytest.approx(100_000 + 40 * 101_000 / 20), "with what is used already"
+    JobBooks.objects.create(job=running, tokens_in=800_000, requests=9, estimated_in=800_000)
+    lost = estimates.remaining(Job.objects.get(pk=running.pk))
+    assert lost is not None
+    assert lost.tokens.low == 800_000, "answers that were lost are paid too"
     Job.objects.filter(pk=running.pk).update(state=Job.State.DONE)
     assert estimates.remaining(Job.objects.get(pk=running.pk)) is None
 

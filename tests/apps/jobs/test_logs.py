@@ -11,6 +11,7 @@ from apps.jobs.changes import change
 from apps.jobs.controls import logs
 from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import curves
+from apps.jobs.results.curves import EnvironmentSums as Sums
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
@@ -81,5 +82,12 @@ def test_the_curve_ends_where_the_results_are(job: Job) -> None:
 
 
 def test_tries_at_one_seed_do_not_narrow_the_interval() -> None:
-    once, four_times = curves.share_so_far(20, 30, 30), curves.share_so_far(80, 120, 30)
+    once, four_times = (curves.share_so_far([Sums(*sums)]) for sums in ((30, 20, 30), (120, 80, 30)))
     assert once == four_times
+
+
+def test_environments_weigh_the_same_at_every_point() -> None:
+    uneven = curves.share_so_far([Sums(12, 12, 12), Sums(4, 0, 4)])
+    assert uneven.mean == pytest.approx(0.5), "and not 12 of 16"
+    assert curves.share_so_far([Sums(8, 8, 8), Sums(8, 0, 8)]) == curves.share_so_far([Sums(16, 8, 16)])
+    assert uneven.low < curves.share_so_far([Sums(16, 8, 16)]).low

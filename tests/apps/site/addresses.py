@@ -159,6 +159,7 @@ TABLE: dict[str, Address] = {
     "trainings:train": Address("200"),
     "trainings:compare": Address("200"),
     "comparisons:compare": Address("200"),
+    "comparisons:export": Address("302"),
     "jobs:of_episode": Address("302", names=("job_episode",)),
     "trainings:curves": Address("200", names=("training",)),
     "trainings:update": Address("200", names=("training", "one")),

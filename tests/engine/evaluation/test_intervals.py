@@ -17,6 +17,7 @@ from gem.evaluation.intervals import (
     studentized,
     wilson,
 )
+from gem.evaluation.scores import over_environments
 
 
 def seeds(*returns: list[float]) -> list[SeedSums]:
@@ -124,3 +125,15 @@ def test_students_quantiles_and_an_interval_without_episodes() -> None:
             function([])
     with pytest.raises(InvalidArgument):
         estimate_share([(0, 0)])
+
+
+def test_environments_weigh_the_same_however_far_they_were_played() -> None:
+    easy, hard = seeds(*[[1.0]] * 12), seeds(*[[0.0]] * 4)
+    partial = over_environments([easy, hard], estimate_success)
+    assert partial.mean == pytest.approx(0.5), "and not 0.75, the share of the episodes that happen to be there"
+    assert partial.reason == "No interval: the environment with the fewest has 4 seeds, and it takes 10 in each."
+    even = over_environments([easy[:6], seeds(*[[0.0]] * 6)], estimate_success)
+    assert even.mean == pytest.approx(0.5)
+    assert even.interval is not None, "twelve seeds are one sample"
+    constant = over_environments([easy, seeds(*[[0.0]] * 12)], estimate_return)
+    assert constant.reason.startswith("No interval: in each environment all returns are equal")

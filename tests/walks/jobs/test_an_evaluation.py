@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.walks.conftest import PASSWORD, check_looks
+from tests.walks.conftest import PASSWORD, check_looks, move
 
 FINISH_MS = 60_000
 TOP_OF_GRID = "document.getElementById('grid').getBoundingClientRect().top"
@@ -13,6 +13,7 @@ GUESS = "game:GuessTheNumber-v0-hard"
 
 
 def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page, expected: list[str]) -> None:
+    move(page)
     expected += ["htmx:sendAbort", "htmx:afterRequest"]  # a page is left before its fragments are there
     page.goto("/jobs/new/?agent=random&benchmark=games")
     page.get_by_label("Name", exact=True).fill("My first one")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.walks.conftest import check_looks
+from tests.walks.conftest import check_looks, move
 from tests.walks.site import Site
 
 
@@ -36,6 +36,7 @@ def turn(page: Page) -> str:
 
 def test_keys_and_buttons_go_from_turn_to_turn(page: Page, address: str) -> None:
     page.goto(address)
+    check_looks(page)
     last = int(turn(page))
     assert last > 5
     page.keyboard.press("ArrowLeft")
@@ -86,6 +87,7 @@ def test_scrubbing_asks_the_server_nothing(page: Page, address: str) -> None:
 
 
 def test_it_plays_by_itself(page: Page, address: str) -> None:
+    move(page)
     page.goto(f"{address}turns/0/")
     page.get_by_label("Speed").select_option("2")
     page.locator("body").press(" ")
@@ -128,11 +130,6 @@ def test_it_can_be_read_without_scripts(new_context: Callable[..., object], addr
     page.goto(f"{address}turns/2/")
     page.get_by_role("link", name="Next turn").click()
     assert turn(page) == "3"
-
-
-def test_the_page_looks_right_everywhere(page: Page, address: str) -> None:
-    page.goto(address)
-    check_looks(page)
 
 
 def test_the_seed_is_copied_by_a_click(page: Page, address: str) -> None:
