@@ -69,6 +69,7 @@ NOT_HERE = {
 ONLY_READ = {
     "gemweb data fetch": "downloads",
     "gemweb verify": "needs a certificate; tests/engine/verification/test_checking.py",
+    "gemweb reproduce": "needs a site; tests/apps/leaderboard/test_proofs.py",
     "gemweb bench algorithms": "trains for minutes",
     "gemweb eval --agent random --benchmark games": "plays for a minute",
     "gemweb eval --agent endpoint --url https://api.example.org": "asks somebody else's server",

@@ -250,7 +250,9 @@ def test_no_address_fails_over_some_value(attack: Attack, counted: Counted) -> N
             value = values.get(kind, str(attack.objects["training"]).encode())
             attack.ask(target, target.base, kind, path=attack.hostile_path(target, part, value))
     assert attack.failures == []
-    assert attack.past == {(name, address.method) for name, address in of_this_test()}
+    roles = ("the owner", "nobody", "staff")
+    there = {(name, address.method) for name, address in of_this_test() if {*map(address.status, roles)} != {404}}
+    assert attack.past == there, "files of a row are there only when it is verified; these are attacked all the same"
     assert set(attack.asked) >= set(values)
     counted("hostile values in addresses and parameters", attack.asked.total() - attack.asked["as it is"])
     assert {"q", "page", "sort", "kind"} <= found["catalog:list"]
