@@ -119,7 +119,7 @@ def test_a_finished_job_has_a_score_for_each_environment_and_overall(
     overall = parts[""]
     assert overall.mean == pytest.approx(sum(score.mean for score in own) / len(own))
     assert (overall.low, overall.high) == (None, None)
-    assert "3 seeds say too little" in overall.reason
+    assert "the environment with the fewest has 3 seeds" in overall.reason
     assert overall.n == sum(score.n for score in own)
 
 
