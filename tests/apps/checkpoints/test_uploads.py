@@ -191,7 +191,9 @@ def test_an_uploaded_policy_plays_in_a_process_without_network_or_files(ada: Use
     (process,) = [
         process
         for process in psutil.Process().children(recursive=True)
-        if process.cmdline()[-2:] == ["gem.agents.isolated_agent", "guarded"] and not process.children()
+        if process.status() != psutil.STATUS_ZOMBIE
+        and process.cmdline()[-2:] == ["gem.agents.isolated_agent", "guarded"]
+        and not process.children()
         if Path(f"/proc/{process.pid}/root", runs).is_dir()  # other tests have other folders
     ]
     for kind in ("net", "mnt", "pid"):
