@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from bench.jobs.recording import seconds_of_copy
 from bench.stack import Stack, print_table, stack
 from gemweb.local import services
 
@@ -24,7 +25,6 @@ WORKERS = 2
 WARM_UP = 50
 TARGET = 2000
 PATIENCE = 300.0
-TABLES = ("episodes_episode", "episodes_seat", "episodes_turn")
 
 
 def main() -> None:
@@ -101,25 +101,9 @@ def _processor_time() -> float:
 
 def _raw_copy(batch_id: str) -> float:
     """Take the job's rows out of Postgres and put them back by COPY alone: the seconds that took."""
-    from django.db import connection, transaction
+    from apps.episodes.models import Episode
 
-    own = {
-        "episodes_episode": "batch_id = %s",
-        "episodes_seat": "episode_id IN (SELECT id FROM episodes_episode WHERE batch_id = %s)",
-        "episodes_turn": "episode_id IN (SELECT id FROM episodes_episode WHERE batch_id = %s)",
-    }
-    rows: dict[str, bytes] = {}
-    with connection.cursor() as cursor:
-        for table in TABLES:
-            with cursor.copy(f"COPY (SELECT * FROM {table} WHERE {own[table]}) TO STDOUT", [batch_id]) as out:
-                rows[table] = b"".join(bytes(part) for part in out)
-        cursor.execute("TRUNCATE episodes_episode CASCADE")
-        started = time.perf_counter()
-        with transaction.atomic():
-            for table in TABLES:
-                with cursor.copy(f"COPY {table} FROM STDIN") as copy:
-                    copy.write(rows[table])
-        return time.perf_counter() - started
+    return seconds_of_copy(list(Episode.objects.filter(batch=batch_id).values_list("pk", flat=True)))
 
 
 if __name__ == "__main__":
