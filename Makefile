@@ -7,9 +7,9 @@ BOOTSTRAP = $(PYTHON) gemweb/bootstrap.py
 UV = .venv/uv/bin/uv
 COMPILE = $(UV) pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
 	--custom-compile-command "make lock"
-# One process of tests more than there are cores, for much of a test is waiting; four at most. Each process has a
-# database, a broker and a site of its own.
-PROCESSES = $$($(PYTHON) -c "import os; print(min(4, 1 + (os.cpu_count() or 1)))")
+# Two processes of tests more than there are cores, for much of a test is waiting; four at most. Each process has a
+# database and a broker of its own, and the last one a site and a browser (tests/scheduling.py).
+PROCESSES = $$($(PYTHON) -c "import os; print(min(4, 2 + (os.cpu_count() or 1)))")
 PYTEST = $(BIN)/python -m pytest
 
 # Settings as a server has them, for the checks that load Django; no service is asked.
@@ -37,14 +37,12 @@ programs: dev  # of other people, for the tests: PyTorch, a browser, and servers
 	@$(BIN)/python -m tests.browser
 	@$(BIN)/python -m tests.installed
 
-# First the tests that compute, then those with a browser, each kind in processes of its own; whatever comes of the
-# first, the others are run as well. Exit code 5 means that ARGS names none of a kind.
+# Exit code 5 means that ARGS names no test of a kind.
 OR_NONE = || [ $$? -eq 5 ]
 
 test: dev programs  ## Run every test except the long ones (ARGS="-n 0 tests/engine -k sokoban")
 	@began=$$(date +%s); failed=0; \
-	$(PYTEST) -n $(PROCESSES) -m "not walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
-	$(PYTEST) -n 2 -m "walk and not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
+	$(PYTEST) -n $(PROCESSES) -m "not fault and not long" $(ARGS) $(OR_NONE) || failed=1; \
 	echo "The tests took $$(($$(date +%s) - began)) s."; exit $$failed
 
 test-all: test  ## Run every test

@@ -14,6 +14,8 @@ import redis
 from kombu.exceptions import OperationalError as BrokerError
 from psycopg import errors as postgres
 
+from gem.agents.endpoint.ledger import StoreHangs
+
 _DISK = {
     errno.ENOSPC: "The disk is full.",
     errno.EDQUOT: "The disk is full: the quota of this account is used up.",
@@ -65,6 +67,8 @@ def _fault_of(error: BaseException) -> str | None:
             return sentence
     if isinstance(error, django.db.OperationalError | django.db.InterfaceError):
         return "The database was not available."
+    if isinstance(error, StoreHangs):
+        return str(error)
     if isinstance(error, redis.ConnectionError | redis.TimeoutError | BrokerError):
         return "The broker was not available."
     return _DISK.get(error.errno or 0) if isinstance(error, OSError) else None

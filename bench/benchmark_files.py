@@ -261,7 +261,7 @@ def write(data: dict[str, Any], *, rewrite: bool = False) -> int:
             earlier.write_text(file.read_text("utf-8"), "utf-8")
             data["version"] += 1
     file.write_text(as_text(data), "utf-8")
-    for cached in (benchmarks.load, benchmarks.earlier):
+    for cached in (benchmarks._load, benchmarks._earlier):  # noqa: SLF001 (a file has changed)
         cached.cache_clear()
     return int(data["version"])
 

@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from bench.simulated_agents import beta_chances, clustered_run, skewed, solved_pairs
+from bench.agents.simulated_agents import beta_chances, clustered_run, skewed, solved_pairs
 from bench.stack import print_table
 from gem.evaluation.compare import compare
 from gem.evaluation.comparison import power, sequential

@@ -17,8 +17,8 @@ from typing import Any
 import psutil
 
 from bench.jobs.recording import seconds_of_copy
-from bench.stack import Stack, print_table, stack
-from gemweb.local import services
+from bench.jobs.workers import start_workers
+from bench.stack import print_table, stack
 
 ENV_ID = "game:GuessTheNumber-v0-hard"
 WORKERS = 2
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     chosen = parser.parse_args()
     with stack() as made:
-        _start_workers(made)
+        start_workers(made, WORKERS)
         _run(WARM_UP)
         rows: list[tuple[str, ...]] = [
             ("run", "seconds", "episodes/s", "turns/s", "CPU seconds", "raw COPY, episodes/s")
@@ -53,19 +53,6 @@ def main() -> None:
         print_table(rows)
         best, worst = max(rates), min(rates)
         print(f"{worst:,.0f} to {best:,.0f} episodes/s; target {TARGET:,}: {'met' if worst >= TARGET else 'missed'}")
-
-
-def _start_workers(made: Stack) -> None:
-    for service in services.workers(made.env | {"WORKER_SLOTS": str(WORKERS)}):
-        if service.name in {"worker", "scheduler"}:
-            made.run(service)
-    from apps.queue import workers_alive
-
-    deadline = time.monotonic() + PATIENCE
-    while sum(worker.queue == "evaluate" for worker in workers_alive()) < WORKERS:
-        if time.monotonic() > deadline:
-            raise SystemExit("the workers did not start")
-        time.sleep(0.1)
 
 
 def _run(episodes: int) -> tuple[float, Any]:

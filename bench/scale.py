@@ -28,6 +28,8 @@ OF_PEOPLE = 0.1
 """The share of episodes that people played."""
 SQL = Path(__file__).with_name("scale.sql")
 ENV_ID = "game:GuessTheNumber-v0-easy"
+RANKED = 30
+"""Rows of the board of `games`."""
 LIVE = 12
 """Episodes that are under way with real boards, for the lobby."""
 
@@ -48,11 +50,82 @@ def fill(episodes: int) -> None:
         for statement in SQL.read_text("utf-8").split(";\n"):
             if statement.strip():
                 cursor.execute(statement, values)
+        _fill_board()
         cursor.execute("VACUUM ANALYZE")
     for number in range(LIVE):
         user = User.objects.get(username=f"person-{number}")
         episode = play.begin(ENV_ID, seed=number, user=user, visitor="")
         play.take_turn(episode.id, "\\boxed{5}", expected_seq=0, user=user, visitor="")
+    _keep_standings()
+
+
+def _keep_standings() -> None:
+    """Results of jobs, profiles and ratings as workers keep them: some are measured, the others are like these."""
+    from apps.agents.models import Agent
+    from apps.daily import days, operations
+    from apps.daily.models import Try
+    from apps.episodes.models import Episode
+    from apps.jobs.models import Job
+    from apps.standings import measuring, profiles, ratings
+    from apps.standings.models import JobResult
+
+    for agent in Agent.objects.filter(slug__in=("random", "expert")):
+        jobs = Job.objects.filter(agent=agent, state=Job.State.DONE).order_by("-ended")
+        kept = measuring.record(jobs[0])
+        JobResult.objects.bulk_create(
+            JobResult(job=job, agent=agent, environments=kept.environments, ended=job.ended or job.created)
+            for job in jobs[1:2000]
+        )
+        profiles.refresh(agent.pk)
+    ratings.refresh()
+    day = days.today()
+    keys = Episode.objects.filter(of_job=False, batch=None).order_by("pk").values_list("pk", "seats__user")
+    players = {user: key for key, user in keys[:200]}
+    batch = operations.batch_of(day)
+    Episode.objects.filter(pk__in=players.values()).update(batch=batch)
+    Try.objects.bulk_create(
+        Try(season=day, user_id=user, episode_id=key, solved=True, turns=user % 7, score=1.0, ended=day.begins)
+        for user, key in players.items()
+    )
+
+
+def _fill_board() -> None:
+    """Rows of the first jobs on the board of `games`, each of an agent of its own, with ranks as workers keep them."""
+    from itertools import combinations
+
+    from apps.agents.models import Agent, Endpoint
+    from apps.jobs.models import Job
+    from apps.leaderboard.boards.keys import Group
+    from apps.leaderboard.models import Ranking, Score
+    from gem import benchmarks
+
+    benchmark = benchmarks.load("games")
+    scores = []
+    for number, job in enumerate(Job.objects.filter(state="done").order_by("pk")[:RANKED]):
+        agent = Agent.objects.create(
+            slug=f"row-{number}", name=f"row {number}", kind="endpoint", colour=number % 8 + 1, owner_id=job.owner_id
+        )
+        Endpoint.objects.create(agent=agent, spec={"url": "https://model.example/v1", "model": f"model {number}"})
+        mean = 1 - number / RANKED
+        values = {"mean": mean, "low": mean - 0.02, "high": mean + 0.02, "mean_return": mean, "success_rate": mean}
+        scores += [
+            Score(
+                job=job, agent=agent, benchmark="games", benchmark_version=benchmark.version, env_id=env, n=50, **values
+            )
+            for env in (*benchmark.env_ids, "")
+        ]
+    Score.objects.bulk_create(scores)
+    rows = sorted(score.pk for score in scores if not score.env_id)
+    ranks = {str(pk): [place + 1, place + 2] for place, pk in enumerate(rows)}
+    Ranking.objects.create(
+        benchmark="games",
+        version=benchmark.version,
+        group=Group.PLAYED_HERE,
+        with_tools=False,
+        rows=rows,
+        ranks=dict.fromkeys(["", *benchmark.env_ids], ranks),
+        claims=[[first, second, 0.1, 0.05, 0.15, 0.001] for first, second in combinations(rows, 2)],
+    )
 
 
 def addresses() -> Iterator[tuple[str, str]]:
@@ -62,11 +135,14 @@ def addresses() -> Iterator[tuple[str, str]]:
     from apps.episodes.models import Episode
     from apps.jobs.models import Job
 
-    large, small = Job.objects.order_by("-episodes_total", "pk")[0], Job.objects.order_by("episodes_total", "pk")[0]
-    ranked = Episode.objects.filter(env_id=ENV_ID, of_job=True).order_by("pk")[0]
+    large = Job.objects.order_by("-episodes_total", "pk")[0]
+    small = Job.objects.filter(episodes_total=SMALL_JOB).order_by("pk")[0]
+    played_by_job = Episode.objects.filter(env_id=ENV_ID, of_job=True)
+    ranked = played_by_job.opened().order_by("pk")[0]
+    of_people = Episode.objects.filter(env_id=ENV_ID, of_job=False, status="ended").order_by("pk")[0]
     episodes, jobs = reverse("episodes:list"), reverse("jobs:list")
-    yield "home", reverse("site:home")
-    yield "lobby", reverse("play:lobby")
+    yield from _places_to_begin()
+    yield from _of_an_episode(ranked.pk)
     for source in ("", "jobs", "all"):
         yield f"episodes, source={source}", f"{episodes}?source={source}"
         yield f"episodes, source={source}, page 1,500", f"{episodes}?source={source}&page=1500"
@@ -93,14 +169,84 @@ def addresses() -> Iterator[tuple[str, str]]:
     yield "form of a job", reverse("jobs:submit")
     yield "estimate of a job", f"{reverse('jobs:estimate')}?agent=random&env_id={ENV_ID}&episodes_per_env=100"
     yield "form of a training", reverse("trainings:train")
-    yield "leaderboard", reverse("leaderboard:benchmark")
+    yield from _boards()
     yield "agents on a seed", reverse("leaderboard:seed", args=[ranked.pk])
-    yield "agents", reverse("agents:list")
-    yield "catalog", reverse("catalog:list")
-    yield "environment", reverse("catalog:environment", args=[ENV_ID])
+    yield "tree of forks", reverse("forks:tree", args=[of_people.pk])
+    yield "credit of an episode", reverse("lens:credit", args=[of_people.pk])
+    yield "all episodes of a seed", reverse("lens:same_seed", args=[of_people.pk])
+    yield from _of_agents_and_days()
     yield "search", f"{reverse('site:search')}?q=guess"
     yield "account", reverse("accounts:account")
     yield "health", reverse("site:health")
+
+
+def _boards() -> Iterator[tuple[str, str]]:
+    """The leaderboard, with rows of the first benchmark."""
+    from django.urls import reverse
+
+    from apps.leaderboard.models import Score
+
+    board, row = reverse("leaderboard:benchmark"), Score.objects.filter(env_id="").order_by("pk").first()
+    yield "leaderboard", board
+    yield "leaderboard with rows", f"{board}?benchmark=games"
+    yield "leaderboard of an environment", f"{board}?benchmark=games&env_id={ENV_ID}"
+    yield "leaderboard, all seasons", f"{board}?season=all"
+    yield "top of the leaderboard", reverse("leaderboard:top")
+    yield "agents on an environment", f"{reverse('leaderboard:agents')}?env_id={ENV_ID}"
+    yield "benchmark", reverse("leaderboard:about")
+    yield "leaderboard as a file", f"{reverse('leaderboard:scores')}?benchmark=games"
+    yield "leaderboard to embed", f"{reverse('leaderboard:embed')}?benchmark=games"
+    yield "feed of first places", reverse("leaderboard:first")
+    yield "log of decisions", reverse("leaderboard:log")
+    yield "played elsewhere", f"{reverse('leaderboard:elsewhere')}?benchmark=games-easy"
+    yield "challenges", reverse("leaderboard:challenges")
+    yield "form of a challenge", f"{reverse('leaderboard:challenge_new')}?benchmark=games-easy"
+    yield "benchmarks of people", reverse("benchmarks:list")
+    yield "leaderboard through the API", "/api/v1/leaderboard/games"
+    if row is not None:
+        yield "row of the leaderboard", row.get_absolute_url()
+        yield "opened row", f"{board}?benchmark=games&row={row.pk}"
+        yield "badge of a row", reverse("leaderboard:badge", args=[row.pk])
+
+
+def _places_to_begin() -> Iterator[tuple[str, str]]:
+    """The pages from which people go on, by name."""
+    from django.urls import reverse
+
+    yield "home", reverse("site:home")
+    yield "lobby", reverse("play:lobby")
+    yield "lobby, newest games", f"{reverse('play:lobby')}?kind=Games&sort=new"
+    yield "TV mode", reverse("play:tv")
+    yield "your games", reverse("play:mine")
+    yield "your games against agents", f"{reverse('play:mine')}?against=agents&result=won"
+    yield "catalog", reverse("catalog:list")
+    yield "catalog, most played", f"{reverse('catalog:list')}?sort=played"
+    yield "environment", reverse("catalog:environment", args=[ENV_ID])
+
+
+def _of_an_episode(key: str) -> Iterator[tuple[str, str]]:
+    """The pages of one episode by name."""
+    from django.urls import reverse
+
+    yield "replay", reverse("episodes:episode", args=[key])
+    yield "replay in a frame", reverse("episodes:embed", args=[key])
+    yield "why an episode failed", reverse("episodes:why", args=[key])
+
+
+def _of_agents_and_days() -> Iterator[tuple[str, str]]:
+    """Pages that read what is kept of results."""
+    from django.urls import reverse
+
+    yield "agents", reverse("agents:list")
+    yield "agents that are programs", f"{reverse('agents:list')}?nature=program"
+    yield "page of an agent", reverse("agents:agent", args=["expert"])
+    yield "profile of an agent through the API", "/api/v1/agents/expert/profile"
+    yield "latest episodes of an agent", f"{reverse('episodes:recent')}?agent=expert"
+    yield "duels", reverse("standings:duels")
+    yield "people", f"{reverse('standings:people')}?benchmark=games-easy"
+    yield "your rating", f"{reverse('standings:own')}"
+    yield "daily seed", reverse("daily:today")
+    yield "daily seed, one line", reverse("daily:line")
 
 
 def _lists_of_jobs(jobs: str) -> Iterator[tuple[str, str]]:
@@ -126,8 +272,8 @@ def _lists_of_jobs(jobs: str) -> Iterator[tuple[str, str]]:
 
 def _oldest() -> str:
     """The place in the list shortly before its end."""
+    from apps.episodes.lists.paging import place_of
     from apps.episodes.models import Episode
-    from apps.episodes.paging import place_of
 
     return place_of(Episode.objects.order_by("created", "-id")[60])
 

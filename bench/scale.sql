@@ -13,7 +13,9 @@ SELECT number, substr(md5('job' || number), 1, 12) AS id, substr(md5('batch' || 
        now() - interval '30 days' + number * interval '30 days' / %(jobs)s AS created,
        (ARRAY['random', 'expert'])[number %% 2 + 1] AS slug
 FROM generate_series(0, %(jobs)s - 1) AS number;
-INSERT INTO episodes_batch (id, kind, seq, created) SELECT batch_id, 'job', 0, created FROM made_job;
+-- The newest twentieth is closed and has hidden seeds, as ranked jobs have while their season runs.
+INSERT INTO episodes_batch (id, kind, seq, created, closed)
+SELECT batch_id, 'job', 0, created, number > 0.95 * %(jobs)s FROM made_job;
 INSERT INTO jobs_job (id, kind, name, spec, owner_id, agent_id, batch_id, state, reason, idempotency_key, seq,
                       episodes_total, episodes_done, turns_done, seconds_busy, seconds_agent, seconds_storing, latest,
                       created, started, ended, parent_update)
@@ -45,7 +47,8 @@ FROM (SELECT batch_id AS id, number, created FROM filed_job) AS made;
 INSERT INTO jobs_job (id, kind, name, notes, tags, spec, owner_id, agent_id, batch_id, state, reason, idempotency_key,
                       seq, episodes_total, episodes_done, turns_done, seconds_busy, seconds_agent, seconds_storing,
                       latest, created, started, ended, archived, parent_update)
-SELECT filed_job.id, 'evaluation', 'number ' || number || CASE WHEN number %% 2 = 0 THEN ' often' ELSE '' END,
+-- Names have hundreds of words, as real ones do: with fewer than a hundred Postgres guesses how many jobs a word finds.
+SELECT filed_job.id, 'evaluation', 'number ' || number || ' word' || number %% 300 || CASE WHEN number %% 2 = 0 THEN ' often' ELSE '' END,
        CASE WHEN number %% 1000 = 0 THEN 'a rare one' ELSE '' END,
        CASE WHEN number %% 1000 = 1 THEN ARRAY['often', 'rare'] WHEN number %% 2 = 0 THEN ARRAY['often'] ELSE '{}' END,
        jsonb_build_object('agent', agents_agent.slug, 'env_ids', jsonb_build_array('game:GuessTheNumber-v0-easy'),
@@ -69,7 +72,8 @@ INSERT INTO episodes_episode (id, batch_id, slot, of_job, env_id, env_version, e
                               engine_version, python_version, status, terminated, truncated, success, failure,
                               failed_by, first_observation, first_info, turn_count, max_turns, seat_count, acting,
                               scored_seat, seq, visibility, created, ended)
-SELECT id, batch_id, slot, of_job, env_id, 1, '{}', '', '[]', seed, '0.1.0', '3.11', status, status = 'ended' AND won <> 2,
+SELECT id, batch_id, slot, of_job, env_id, 1, '{}', '', '[]',
+       CASE WHEN batch_id IN (SELECT id FROM episodes_batch WHERE closed) THEN seed - (1::bigint << 40) ELSE seed END, '0.1.0', '3.11', status, status = 'ended' AND won <> 2,
        status = 'ended' AND won = 2, CASE WHEN status = 'ended' THEN won = 0 END,
        CASE WHEN status = 'failed' THEN 'an error of the environment' ELSE '' END, '', 'The first observation.', '{}', 0,
        10, 1, 0, 0, 0, CASE WHEN of_job OR place %% 10 > 0 THEN 'public' ELSE 'unlisted' END, created,

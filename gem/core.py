@@ -23,8 +23,6 @@ empty text, and `sample_random_action` raises `MissingMethod`.
 from __future__ import annotations
 
 import inspect
-import math
-import operator
 import random
 import reprlib
 import struct
@@ -34,8 +32,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from gem.attributes import pack_attributes, unpack_attributes
-from gem.errors import EnvironmentFailure, GemError, InvalidArgument, MissingMethod
+from gem.errors import GemError, InvalidArgument, MissingMethod
 from gem.validation.arguments import check_arguments
+from gem.validation.values import check_seed
 from gem.views import TextView, View
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ Step = tuple[str, float, bool, bool, Info]
 AgentFault = Literal["format", "rule"]
 ObsType = ActType = str
 """The types of observations and actions, under the names that GEM has for them."""
-
-MAX_SEED = 2**63 - 1
 
 
 class RecordConstructorArgs:
@@ -76,6 +73,8 @@ class Env(RecordConstructorArgs, ABC):
     return_bounds: ClassVar[tuple[float, float] | None] = None
     """The lowest and the highest possible return of an episode, where a class declares them. They bound the mean of an
     evaluation of which episodes are missing."""
+    draw_key: int = 0
+    """What random actions and the draws of agents depend on besides the seed: the key of `draw_anew`, or 0."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.spec: EnvSpec | None = None
@@ -83,7 +82,7 @@ class Env(RecordConstructorArgs, ABC):
         self.env_kwargs: dict[str, Any] = {}
         """The arguments of `gem.make` except the id and the seed. With `spec` they suffice to make an equal one."""
         self.max_turns = 0
-        """The number of turns after which the episode is truncated; 0 means no limit."""
+        """The number of turns after which the episode is truncated; 0 means no limit, or one that `reset` draws."""
         self.data_hash = ""
         """A hash of the data that episodes are drawn from; empty if there is none."""
         self.seed: int | None = None
@@ -108,6 +107,8 @@ class Env(RecordConstructorArgs, ABC):
         self.seed = self._choose_seed(seed)
         self._next_seed = None
         self.rng.seed(self.seed)
+        if self.draw_key:
+            del self.draw_key  # the class has 0; an episode begins as its seed says
         return self._start()
 
     def _choose_seed(self, seed: int | None) -> int:
@@ -168,8 +169,21 @@ class Env(RecordConstructorArgs, ABC):
         with reading_state(self):
             unpack_attributes(self, state)
 
+    def draw_anew(self, key: int) -> None:
+        """Let whatever is still left to chance in this episode come out as `key` says, and not as its seed does.
+
+        What has been drawn already, such as a secret at the reset, stays. Equal keys give equal draws.
+
+        Args:
+            key: a whole number above 0.
+        """
+        self.rng.seed(key)
+        self.draw_key = key
+
     def sample_random_action(self) -> str:
         """Return a valid action. The call has no effect on later turns.
+
+        Before the first `reset`, it is an action of another episode of the same environment.
 
         Raises:
             MissingMethod: if it is not overridden.
@@ -179,7 +193,12 @@ class Env(RecordConstructorArgs, ABC):
             "action. The random agent and gemweb check play with them."
         )
 
-    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+    def skip_random_actions(self, number: int) -> None:
+        """Do as if so many random actions had been drawn, so that the next one is another."""
+        for _ in range(number):
+            self.sample_random_action()
+
+    def spawn(self, same_state: bool = False, **overrides: Any) -> Self:
         """Make a new environment with the same arguments except `overrides`.
 
         The constructor's seed is not passed on, because it is that of a single episode.
@@ -304,7 +323,7 @@ class EnvWrapper(Env):
         arguments.pop(env_parameter, None)
         return arguments
 
-    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+    def spawn(self, same_state: bool = False, **overrides: Any) -> Self:
         """Spawn the inner environment with `overrides` and put an equal wrapper around it; see `Env.spawn`."""
         if same_state and overrides:
             raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
@@ -313,9 +332,20 @@ class EnvWrapper(Env):
             spawned.set_state(self.get_state())
         return spawned
 
+    def draw_anew(self, key: int) -> None:
+        """See `Env.draw_anew`."""
+        self.env.draw_anew(key)
+
     def sample_random_action(self) -> str:
         """See `Env.sample_random_action`."""
         return self.env.sample_random_action()
+
+    def skip_random_actions(self, number: int) -> None:
+        """See `Env.skip_random_actions`."""
+        if type(self).sample_random_action is EnvWrapper.sample_random_action:
+            self.env.skip_random_actions(number)
+        else:
+            super().skip_random_actions(number)
 
     def view(self, seat: int = 0) -> View:
         """See `Env.view`."""
@@ -342,58 +372,3 @@ def reading_state(env: Env) -> Iterator[None]:
         raise InvalidArgument(
             f"This is not a state of {name} with these arguments: {type(error).__name__}: {error}."
         ) from error
-
-
-def check_action(action: object) -> str:
-    """Return `action` if it is a string.
-
-    Raises:
-        InvalidArgument: if it is not.
-    """
-    if not isinstance(action, str):
-        raise InvalidArgument(f"An action must be a string, not {type(action).__name__}: {reprlib.repr(action)}.")
-    return action
-
-
-def check_step(step: Step) -> Step:
-    """Check what `Env.step` returned before it is recorded, and return it with the reward as a float.
-
-    Raises:
-        EnvironmentFailure: if the observation is not a string or the reward not a finite number.
-    """
-    observation, reward, terminated, truncated, info = step
-    if not isinstance(observation, str):
-        raise EnvironmentFailure(f"The observation is not a string: {reprlib.repr(observation)}.")
-    finite_reward = check_reward(reward)
-    if not math.isfinite(finite_reward):
-        raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.")
-    return observation, finite_reward, terminated, truncated, info
-
-
-def check_reward(reward: object) -> float:
-    """Return `reward` as a float if it is a number of any kind, a NumPy scalar or an array of one element included.
-
-    Raises:
-        EnvironmentFailure: if it is something else, such as a string of digits.
-    """
-    try:
-        if isinstance(reward, str | bytes | bytearray):
-            raise TypeError
-        return float(reward)  # type: ignore[arg-type]  # the exceptions below catch what float() refuses
-    except (TypeError, ValueError, OverflowError):
-        raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.") from None
-
-
-def check_seed(seed: object) -> int:
-    """Return `seed` as an int.
-
-    Raises:
-        InvalidArgument: if it is not an integer from 0 to 2**63 - 1.
-    """
-    try:  # operator.index accepts NumPy's integers as well
-        number = -1 if isinstance(seed, bool) else operator.index(seed)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if not 0 <= number <= MAX_SEED:
-        raise InvalidArgument(f"A seed is an integer from 0 to 2**63 - 1, not {seed!r}.")
-    return number

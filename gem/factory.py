@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from gem.core import Env, EnvWrapper, check_seed
+from gem.compat.arguments import translated
+from gem.core import Env, EnvWrapper
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable
 from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec, spec
 from gem.validation.arguments import accepts, check_arguments
+from gem.validation.values import check_seed
 
 if TYPE_CHECKING:
     from gem.tools.kinds import ToolSpec
@@ -33,6 +35,7 @@ def make(env_id: str, **kwargs: Any) -> Env:
         SandboxUnavailable: if the environment runs programs and this machine cannot confine them.
         InvalidArgument: if an argument is unknown (the message names the nearest one) or has an impossible value.
     """
+    env_id, kwargs = translated(env_id, kwargs)
     env_spec = spec(env_id)
     _check_available(env_spec)
     factory = env_spec.load()
@@ -110,11 +113,16 @@ def _call_factory(
         raise InvalidArgument(f"{env_id} cannot be made with {listing}: {error}.") from error
     if not isinstance(env, Env):
         raise InvalidArgument(f"{env_id} gave a {type(env).__name__}, which is no gem.Env: derive its class from that.")
-    if isinstance(env, EnvWrapper) or type(env).reset is Env.reset:
+    if isinstance(env, EnvWrapper) or _keeps_contract(type(env)):
         return env
     from gem.compat.adapter import GemEnvAdapter  # noqa: PLC0415 (only for environments that define reset themselves)
 
     return GemEnvAdapter(env)
+
+
+def _keeps_contract(env_class: type[Env]) -> bool:
+    """Whether a class begins its episodes with `Env.reset`, which calls `_start`."""
+    return env_class.reset is Env.reset or env_class._start is not Env._start  # noqa: SLF001 (of the engine's own class)
 
 
 def _add_opponent(env: Env, opponent: str | None = None, seat: int | None = None) -> Env:

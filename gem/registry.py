@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -25,6 +25,10 @@ ID = re.compile(r"[\w.:+-]+")
 """The characters of an id; ids appear in URLs and on command lines."""
 ALLOWED_VALUES = {"replay": get_args(Replay), "cost": get_args(Cost), "turns": get_args(Turns)}
 """The values that these arguments of `register` may have."""
+REMOTE = "openenv:"
+"""The beginning of ids of environments on servers of OpenEnv, such as `openenv:http:++127.0.0.1:8000`. They are not in
+the registry: `openenv:` with any address names one."""
+REMOTE_CLASS = "gem.openenv.remote:RemoteOpenEnv"
 NOT_REGISTERED = "No environment is registered as"
 """The beginning of the message of `UnknownEnvironment`, by which the command line recognizes it in other messages."""
 DEFAULT_MAX_TOOL_USES = 10
@@ -175,6 +179,11 @@ class Registry(MutableMapping[str, EnvSpec]):
         plugins.load_built_in()
         return len(self._specs)
 
+    def values(self) -> ValuesView[EnvSpec]:
+        """All specifications, without looking each one up by its id."""
+        plugins.load_built_in()
+        return self._specs.values()
+
 
 ENV_REGISTRY: MutableMapping[str, EnvSpec] = Registry()
 
@@ -277,10 +286,40 @@ def spec(env_id: str) -> EnvSpec:
     """
     plugins.load_installed()
     env_spec = ENV_REGISTRY.get(env_id)
+    if env_spec is None and str(env_id).startswith(REMOTE):
+        return _remote_spec(env_id)
     if env_spec is None:
         hint = did_you_mean(str(env_id), ENV_REGISTRY, "gem.print_envs() lists all.", max_matches=3, cutoff=0.5)
         raise UnknownEnvironment(f"{NOT_REGISTERED} {env_id!r}. {hint}")
     return env_spec
+
+
+def _remote_spec(env_id: str) -> EnvSpec:
+    """The specification of an environment on a server of OpenEnv; its id is the address with + in place of /.
+
+    Raises:
+        InvalidArgument: if the rest is no address.
+    """
+    from gem.net.http import check_url  # noqa: PLC0415 (only where there are such environments)
+
+    address = env_id.removeprefix(REMOTE)
+    url = check_url(address if "/" in address else address.replace("+", "/"))
+    own_id = REMOTE + url.replace("/", "+")
+    if not ID.fullmatch(own_id):
+        raise InvalidArgument(
+            f"{url!r:.200} has signs that an id cannot have: letters, digits and _ . : - / are allowed."
+        )
+    return EnvSpec(
+        own_id,
+        REMOTE_CLASS,
+        {"url": url},
+        replay="taped",
+        cost="slow",
+        has_declared_cost=True,
+        requires=("aiohttp", "certifi"),
+        board="text",
+        summary=f"The environment of the OpenEnv server at {url}.",
+    )
 
 
 def specs() -> list[EnvSpec]:

@@ -86,11 +86,12 @@ _WORDS = struct.Struct("<625I")  # the 624 words of the Mersenne Twister and its
 
 def pack_generator(rng: random.Random) -> str:
     """Return the state of `rng` as a string that fits into JSON."""
-    return base64.b85encode(_WORDS.pack(*rng.getstate()[1])).decode()
+    return base64.b64encode(_WORDS.pack(*rng.getstate()[1])).decode()
 
 
 def unpack_generator(text: str) -> random.Random:
-    """Return a generator with a state that `pack_generator` returned."""
+    """Return a generator with a state that `pack_generator` returned, now or when it wrote in base 85."""
+    decode = base64.b85decode if len(text) == _WORDS.size * 5 // 4 else base64.b64decode
     rng = random.Random()
-    rng.setstate((3, _WORDS.unpack(base64.b85decode(text)), None))
+    rng.setstate((3, _WORDS.unpack(decode(text)), None))
     return rng

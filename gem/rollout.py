@@ -17,7 +17,7 @@ from typing import Any, Literal
 from gem import registry
 from gem.agents.agent import AnyAgent, Decision, Exchange, Request
 from gem.agents.decision_queue import DecisionQueue, RequestOutcome
-from gem.core import Env, Info, Step, check_step
+from gem.core import Env, Info, State, Step
 from gem.errors import (
     BudgetUsedUp,
     EnvironmentFailure,
@@ -30,11 +30,33 @@ from gem.errors import (
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, TurnRecord
 from gem.seats import observation_for_seat, success
+from gem.validation.values import check_step
 from gem.vector.base import AutoresetMode
 from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
 
 Backend = Literal["sync", "threads"]
 """How environments are stepped: one after the other, or at the same time in threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A turn of an episode from which another one goes on, instead of beginning with a reset.
+
+    The record has only the turns from there on, and what was read last before them as its first observation and info.
+    """
+
+    state: State
+    """What `get_state` of an equal environment returned; it is not changed."""
+    observation: str
+    info: Info
+    turn: int = 0
+    """The number of turns that were taken before."""
+    past: Sequence[Exchange] = ()
+    """The earlier turns of the seat that acts."""
+    action: str | None = None
+    """The first action, if the agent does not choose it."""
+    draw_key: int = 0
+    """See `Env.draw_anew`; with 0, chance goes on as it would have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +74,8 @@ class EpisodeRequest:
     """The seat of the agent, if there are several; the return and the success of the record are those of this seat."""
     repeat: int = 0
     """The number of this try at the seed, from 0. Agents that sample at random do so anew in every try."""
+    start: Start | None = None
+    """Where the episode goes on from; None for one that begins with a reset."""
 
 
 def rollout(
@@ -131,16 +155,15 @@ def _play(
             undecided_slots = sorted(undecided_slots + new_slots, key=lambda slot: slot.index)
         if not slots:
             return
+        given: list[RequestOutcome] = []
         for slot in undecided_slots:
             if broken_off is not None and (reason := broken_off(slot.record.index)):
                 slot.break_off(Failure("agent", reason))
                 free_slots.append(slots.pop(slot.index))
                 yield slot.record
             else:
-                is_opponents_turn = slot.request.seat != slot.record.seat
-                player = opponent if opponent is not None and is_opponents_turn else agent
-                queue.submit(slot.index, player, slot.request)
-        outcomes = sorted(queue.collect(), key=itemgetter(0))
+                given += slot.ask(queue, agent, opponent)
+        outcomes = sorted(given + queue.collect(), key=itemgetter(0))
         steps = vector.step_each(_actions_of(outcomes, vector.num_envs))
         undecided_slots = []
         for index, outcome in outcomes:
@@ -208,6 +231,10 @@ class _EnvSlot:
     record: EpisodeRecord = field(init=False)
     request: Request = field(init=False)
     """The turn that waits for a decision."""
+    turns_before: int = 0
+    """The turns that were taken before the record begins."""
+    given: str | None = None
+    """The action of the next turn, if the agent does not choose it."""
     past: dict[int, list[Exchange]] = field(default_factory=dict)
     """The earlier turns of each seat."""
 
@@ -216,7 +243,11 @@ class _EnvSlot:
         env_settings = request.env_id, request.env_kwargs, request.wrappers
         if env_settings != self.env_settings:
             self._make_env(env_settings)
-        observation, info = self.vector.reset_one(self.index, request.seed)
+        start = request.start
+        if start is None:
+            observation, info = self.vector.reset_one(self.index, request.seed)
+        else:
+            observation, info = self._go_on_from(start)
         failure = info.get("failure", "")
         if not isinstance(observation, str):
             failure = "The first observation is not a string."
@@ -240,8 +271,26 @@ class _EnvSlot:
                 f"{request.env_id} has the seats 0 to {self.env.seats - 1}; there is no {request.seat}."
             )
         self.past, self.repeat = {}, request.repeat
+        self.turns_before, self.given = 0, None
+        if start is not None:
+            self.past[self.env.to_act[0]] = list(start.past)
+            self.turns_before, self.given = start.turn, start.action
         self._prepare_request(observation, info)
         return True
+
+    def _go_on_from(self, start: Start) -> tuple[str, Info]:
+        """Put the environment into a state; return what was read last, or an info with `failure`."""
+        failure = self.vector.set_one(self.index, start.state, start.draw_key)
+        return (start.observation, start.info) if failure is None else ("", failure)
+
+    def ask(self, queue: DecisionQueue, agent: AnyAgent, opponent: AnyAgent | None) -> list[RequestOutcome]:
+        """Ask whoever has to act for a decision; return the action of this turn if it is given already."""
+        if self.given is not None:
+            action, self.given = self.given, None
+            return [(self.index, Decision(action))]
+        is_opponents_turn = self.request.seat != self.record.seat
+        queue.submit(self.index, opponent if opponent is not None and is_opponents_turn else agent, self.request)
+        return []
 
     def record_turn(self, decision: Decision, step: Step) -> bool:
         """Record a turn; return whether the episode is over."""
@@ -286,7 +335,7 @@ class _EnvSlot:
             self.env,
             seat_observation,
             seat_info,
-            len(self.record.turns) + 1,
+            self.turns_before + len(self.record.turns) + 1,
             seat,
             past=past,
             episode=self.record.index,

@@ -63,7 +63,8 @@ class BoundedBodies:
 
     Args:
         max_bytes: the limit for most addresses.
-        gates: by path, for addresses that decide otherwise on what is posted to them.
+        gates: by path, for addresses that decide otherwise on what is posted to them; the first part of a path between
+            two slashes stands for all addresses below it.
         seconds: how long a body may take, besides a second for each `BYTES_PER_SECOND`.
         describe: the response to a refused request, as its content type and its body.
     """
@@ -84,7 +85,7 @@ class BoundedBodies:
         if scope["type"] != "http":
             await self.application(scope, receive, send)
             return
-        gate = self.gates.get(scope["path"], self.limit) if scope["method"] == "POST" else self.limit
+        gate = self._gate_of(scope["path"]) if scope["method"] == "POST" else self.limit
         body = Body(receive, gate.max_bytes, self.seconds)
         try:
             length = _check_headers(scope, gate.max_bytes)
@@ -92,6 +93,9 @@ class BoundedBodies:
                 await self._pass_on(scope, body, send)
         except BodyRefused as refusal:
             await _answer(send, refusal, self.describe(scope, refusal))
+
+    def _gate_of(self, path: str) -> Gate:
+        return self.gates.get(path) or self.gates.get(f"/{path.split('/', 2)[1]}/", self.limit)
 
     async def _pass_on(self, scope: Scope, body: Body, send: Send) -> None:
         has_answered = False

@@ -8,8 +8,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
 
 from django.conf import settings
 
-WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.verify", "workers.webhooks"]
-WORK += ["workers.reap", "workers.deaths"]
+WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.verify", "workers.lens", "workers.webhooks"]
+WORK += ["workers.curves", "workers.reported", "workers.standings", "workers.daily", "workers.reap", "workers.deaths"]
+STANDINGS_SECONDS, DAILY_SECONDS = 30.0, 20.0
+"""How often results are kept, and the daily seed is looked after."""
 app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
 app.set_default()  # for all threads, not only the importing one
 app.conf.update(
@@ -31,6 +33,10 @@ app.conf.update(
         "train.*": {"queue": "train"},
         "verify.*": {"queue": "verify"},
         "webhooks.*": {"queue": "verify"},
+        "standings.*": {"queue": "verify"},
+        "daily.*": {"queue": "verify"},
+        "lens.*": {"queue": "verify"},
+        "curves.*": {"queue": "verify"},
         "reap.*": {"queue": "reap"},
     },
     beat_schedule={
@@ -44,6 +50,12 @@ app.conf.update(
             "schedule": settings.WEBHOOK_SECONDS,
             "options": {"expires": settings.WEBHOOK_SECONDS},
         },
+        "standings": {
+            "task": "standings.refresh",
+            "schedule": STANDINGS_SECONDS,
+            "options": {"expires": STANDINGS_SECONDS},
+        },
+        "daily": {"task": "daily.keep", "schedule": DAILY_SECONDS, "options": {"expires": DAILY_SECONDS}},
         "tidy": {"task": "reap.tidy", "schedule": 3600.0, "options": {"expires": 3600.0}},
     },
 )

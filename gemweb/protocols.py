@@ -9,9 +9,12 @@ from django.conf import settings
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
+from websockets.http11 import Request
 from websockets.protocol import State
 
+from apps.connect.paths import is_line
 from apps.live.scopes import ABORT, END
+from apps.openenv.paths import ROOT
 
 MAX_FRAGMENTS = 16
 """The fragments that a message may have: pages send none at all."""
@@ -73,6 +76,14 @@ class HeadersInTime(HttpToolsProtocol):
 
 class QuietWebSocket(WebSocketsSansIOProtocol):
     """Closes a socket that sends invalid UTF-8 or endless fragments, without a traceback in the log."""
+
+    def handle_connect(self, event: Request) -> None:
+        """Answer a handshake; sessions of programs that play may send longer messages than pages."""
+        if event.path.startswith(ROOT):
+            self.conn.max_message_size = settings.OPENENV_MESSAGE_BYTES
+        elif is_line(event.path.partition("?")[0]):
+            self.conn.max_message_size = settings.REMOTE_MESSAGE_BYTES
+        super().handle_connect(event)
 
     def handle_cont(self, event: Frame) -> None:
         """Read a fragment, unless there are too many: empty ones would never reach the limit of bytes."""

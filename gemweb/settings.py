@@ -6,13 +6,13 @@
 import os
 from pathlib import Path
 
-import structlog
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from gem import __version__
 from gem.errors import InvalidArgument
 from gem.net.addresses import AddressGuard
+from gemweb import logs
 from gemweb.database import limits
 from gemweb.variables import Variables
 
@@ -28,6 +28,7 @@ STATE_DIR = Path(env.text("STATE_DIR", default=str(BASE_DIR / ".state")))
 
 # A setting of the engine: pages and jobs never wait for a download or read files outside the data folder.
 os.environ["GEM_DATA_FROM"] = env.text("GEM_DATA_FROM", default="folder")
+os.environ["GEM_OPENENV_ADDRESSES"] = env.text("GEM_OPENENV_ADDRESSES", default="none")
 
 SECRET_KEY = env.secret("SECRET_KEY")
 if not SECRET_KEY or (len(SECRET_KEY) < 50 and not (DEBUG or LOCAL_MODE)):
@@ -62,12 +63,23 @@ INSTALLED_APPS = [
     "apps.seasons",
     "apps.episodes",
     "apps.play",
+    "apps.lens",
     "apps.duels",
+    "apps.benchmarks",
     "apps.jobs",
+    "apps.curves",
+    "apps.reported",
     "apps.trainings",
     "apps.leaderboard",
+    "apps.standings",
+    "apps.daily",
     "apps.webhooks",
     "apps.api",
+    "apps.openenv",
+    "apps.doors",
+    "apps.mcp",
+    "apps.remote",
+    "apps.connect",
     "apps.site",
 ]
 
@@ -78,6 +90,7 @@ MIDDLEWARE = [
     "apps.site.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "apps.site.unstorable.UnstorableTextMiddleware",
+    "apps.doors.middleware.DoorMiddleware",
     "apps.api.middleware.ApiMiddleware",  # before sessions, because a request with a token has none
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -87,6 +100,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "apps.accounts.request_limits.RequestLimitMiddleware",
     "apps.moderation.middleware.HiddenContentMiddleware",
+    "apps.benchmarks.sources.ViewerMiddleware",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 
@@ -110,6 +124,7 @@ TEMPLATES = [
         },
     },
 ]
+FORM_RENDERER = "apps.site.form_rendering.FormRenderer"
 
 # ---------------------------------------------------------------- data
 
@@ -157,6 +172,8 @@ JOBS_QUEUED_PER_USER = env.whole("JOBS_QUEUED_PER_USER", default=20)
 EPISODES_PER_JOB = env.whole("EPISODES_PER_JOB", default=100_000)
 SEASON_DAYS = env.whole("SEASON_DAYS", default=90)
 """How long the hidden seeds of a benchmark stay hidden. A change holds for the seasons that begin after it."""
+SITE_ROWS = env.switch("SITE_ROWS", default=True)
+"""Whether idle workers play the built-in agents on every benchmark, in every season."""
 
 RUNS_DIR = Path(env.text("RUNS_DIR", default=str(STATE_DIR / "runs")))
 """The folder for curves and checkpoints of trainings; web and workers need the same one."""
@@ -171,6 +188,23 @@ SOCKETS_PER_USER = env.whole("SOCKETS_PER_USER", default=40)
 """Open pages of one person in one web process."""
 SOCKETS_PER_ADDRESS = env.whole("SOCKETS_PER_ADDRESS", default=400)
 """Open pages of people without an account at one IP address, such as a classroom or a lab."""
+OPENENV_SESSIONS = env.whole("OPENENV_SESSIONS", default=2000)
+"""Sessions of OpenEnv in one web process. Whoever finds all in use waits in a queue."""
+OPENENV_SESSIONS_PER_USER = env.whole("OPENENV_SESSIONS_PER_USER", default=512)
+OPENENV_SESSIONS_PER_ADDRESS = env.whole("OPENENV_SESSIONS_PER_ADDRESS", default=OPENENV_SESSIONS if LOCAL_MODE else 32)
+"""The same for all people without an account at one IP address."""
+OPENENV_WAIT_SECONDS = env.number("OPENENV_WAIT_SECONDS", default=30.0)
+"""How long a session waits for its turn in that queue; clients give up after 60 s."""
+OPENENV_IDLE_SECONDS = env.number("OPENENV_IDLE_SECONDS", default=900.0)
+"""After this time without a message a session ends."""
+OPENENV_MESSAGE_BYTES = env.whole("OPENENV_MESSAGE_BYTES", default=256 * 1024)
+"""The longest message of a session."""
+REMOTE_TURN_SECONDS = env.number("REMOTE_TURN_SECONDS", default=60.0)
+REMOTE_WAIT_SECONDS = env.number("REMOTE_WAIT_SECONDS", default=600.0)
+REMOTE_LOST_SECONDS = env.number("REMOTE_LOST_SECONDS", default=90.0)
+"""How long a remote agent may take for a turn, and how long a turn waits for one that never came, or was lost."""
+REMOTE_LEASE_SECONDS = env.number("REMOTE_LEASE_SECONDS", default=12.0)  # then a connection is taken for lost
+REMOTE_MESSAGE_BYTES = env.whole("REMOTE_MESSAGE_BYTES", default=128 * 1024)
 SHOWS_PER_PERSON = env.whole("SHOWS_PER_PERSON", default=8)
 """Live episodes of agents that play for one person at the same time; as many more may wait."""
 SHOWS_PER_ADDRESS = env.whole("SHOWS_PER_ADDRESS", default=16)
@@ -225,6 +259,24 @@ UPLOADS_AT_A_TIME = env.whole("UPLOADS_AT_A_TIME", default=4)
 """Uploads that one web process receives at the same time, one of each person."""
 UPLOAD_FOLDER_MEGABYTES = env.whole("UPLOAD_FOLDER_MEGABYTES", default=20 * UPLOAD_MEGABYTES)
 """The size of all uploads together; above it, uploads are refused."""
+
+# ---------------------------------------------------------------- benchmarks and results of people
+
+BENCHMARKS_PER_USER = env.whole("BENCHMARKS_PER_USER", default=20)
+"""Benchmarks of one person."""
+
+OUTSIDE_TRAININGS_PER_USER = env.whole("OUTSIDE_TRAININGS_PER_USER", default=500)
+"""Trainings that run elsewhere, whose curves one person may keep here. Their size counts as storage."""
+REPORTED_EVALUATIONS_PER_USER = env.whole("REPORTED_EVALUATIONS_PER_USER", default=500)
+"""Evaluations that one person may report from elsewhere. Their size counts as storage."""
+CHALLENGE_DAYS = env.whole("CHALLENGE_DAYS", default=7)
+"""How long somebody has to play the seeds that were drawn for them. A change holds for later challenges."""
+CHALLENGES_PER_USER = env.whole("CHALLENGES_PER_USER", default=5)
+"""Challenges of one person that wait for their episodes, or are being checked, at a time."""
+REPORTED_ROWS_PER_USER = env.whole("REPORTED_ROWS_PER_USER", default=100)
+"""Rows of numbers without proof that one person may have."""
+RESULT_MEGABYTES = env.whole("RESULT_MEGABYTES", default=512)
+"""The maximum size of the episodes that are sent for a challenge, as they are sent; unpacked eight times as much."""
 
 # ---------------------------------------------------------------- space
 
@@ -348,45 +400,4 @@ METRICS_TOKEN = env.secret("METRICS_TOKEN")
 
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOG_JSON = env.switch("LOG_JSON", default=False)
-structlog.configure(
-    processors=[
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.StackInfoRenderer(),
-        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-    ],
-    logger_factory=structlog.stdlib.LoggerFactory(),
-    cache_logger_on_first_use=True,
-)
-_AS_JSON = [
-    structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
-    structlog.processors.format_exc_info,
-    structlog.processors.JSONRenderer(),
-]
-_AS_LINES = [
-    structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback)
-]
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "line": {
-            "()": structlog.stdlib.ProcessorFormatter,
-            "processors": [
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *(_AS_JSON if LOG_JSON else _AS_LINES),
-            ],
-            "foreign_pre_chain": [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name],
-        }
-    },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    "loggers": {
-        "django.server": {"level": "WARNING"},
-        "httpx": {"level": "WARNING"},
-        "gem.datasets": {"level": "ERROR"},  # pages show which environments use samples
-        "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it would format its own lines
-        "uvicorn.error": {"handlers": [], "propagate": True},
-    },
-}
+LOGGING = logs.configure(LOG_LEVEL, as_json=LOG_JSON)

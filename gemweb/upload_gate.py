@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +21,10 @@ from apps.api import middleware
 from apps.api.callers import manager
 from apps.api.problems import CONTENT_TYPE, NO_ACCOUNT, UNKNOWN_TOKEN, problem
 from apps.api.tokens import viewer_of_token
+from apps.leaderboard.challenges import receiving
 from apps.live.session_user import identify
 from apps.live.threads import in_thread
+from apps.reported import reading_files
 from apps.spec_forms import UNSTORABLE
 from gemweb.bodies import Body, BodyRefused, as_text
 
@@ -32,6 +34,46 @@ SAFE_BYTES_PER_SECOND = 512 * 1024
 """An upload that is as fast keeps its place while others wait. A line of 5 Mbit/s sends 600 KiB/s."""
 SAFE_SECONDS = 10
 """How long every upload keeps its place, however slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadKind:
+    """What is uploaded to an address."""
+
+    megabytes: int
+    """The most that one upload may have."""
+    check: Callable[[User, int, int], None]
+    """Checks by the size of an upload, and of all others under way, whether a person may send it."""
+    under_way: str
+    """Says that the person is sending one already, as the beginning of a sentence."""
+    log_in: str
+    page: str
+    """The name of the page with the form."""
+
+
+CHECKPOINTS = UploadKind(
+    settings.UPLOAD_MEGABYTES,
+    uploads.check_admission,
+    "You are uploading a checkpoint already.",
+    "Log in to upload a checkpoint.",
+    "agents:upload",
+)
+RESULTS = UploadKind(
+    settings.RESULT_MEGABYTES,
+    receiving.check_admission,
+    "You are sending episodes already.",
+    "Log in to send episodes.",
+    "leaderboard:challenges",
+)
+
+
+REPORTS = UploadKind(
+    settings.RESULT_MEGABYTES,
+    reading_files.check_admission,
+    "You are sending a file already.",
+    "Log in to report an evaluation.",
+    "reported:new",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +102,9 @@ class UploadGate:
     If all places are taken, the slowest upload gives up its place, unless it is fast enough.
     """
 
-    def __init__(self) -> None:
-        self.max_bytes = settings.UPLOAD_MEGABYTES * MEGABYTE + FORM_BYTES
+    def __init__(self, kind: UploadKind = CHECKPOINTS) -> None:
+        self.kind = kind
+        self.max_bytes = kind.megabytes * MEGABYTE + FORM_BYTES
         self.places: dict[int, Place] = {}
         """By user."""
 
@@ -75,9 +118,9 @@ class UploadGate:
         if length is None:
             raise BodyRefused(411, "An upload has to announce its size (Content-Length). Nothing was stored.")
         bytes_under_way = sum(place.length for place in self.places.values())
-        owner = await in_thread(_check, scope, length, bytes_under_way)
+        owner = await in_thread(_check, self.kind, scope, length, bytes_under_way)
         if owner.pk in self.places:
-            raise BodyRefused(429, "You are uploading a checkpoint already. Wait until it is done.", _soon())
+            raise BodyRefused(429, f"{self.kind.under_way} Wait until it is done.", _soon())
         if len(self.places) >= settings.UPLOADS_AT_A_TIME:
             self._free_slowest()
         place = self.places[owner.pk] = Place(length, body)
@@ -138,16 +181,16 @@ def _sender(scope: dict[str, Any]) -> Viewer:
     return owner
 
 
-def _check(scope: dict[str, Any], own_bytes: int, bytes_under_way: int) -> User:
+def _check(kind: UploadKind, scope: dict[str, Any], own_bytes: int, bytes_under_way: int) -> User:
     """The person, if they may upload now."""
     owner = _sender(scope)
     if not isinstance(owner, User) and scope["path"].startswith(middleware.ROOT):
         raise BodyRefused(401, NO_ACCOUNT, {"www-authenticate": "Bearer"})
     if not isinstance(owner, User):
-        login = f"{reverse('accounts:login')}?{urlencode({'next': reverse('agents:upload')})}"
-        raise BodyRefused(302, "Log in to upload a checkpoint.", {"location": login})
+        login = f"{reverse('accounts:login')}?{urlencode({'next': reverse(kind.page)})}"
+        raise BodyRefused(302, kind.log_in, {"location": login})
     try:
-        uploads.check_admission(owner, own_bytes, bytes_under_way)
+        kind.check(owner, own_bytes, bytes_under_way)
     except UploadRefused as refusal:
         raise BodyRefused(refusal.status, str(refusal), _soon() if refusal.status != 422 else None) from refusal
     return owner

@@ -5,9 +5,8 @@
 2. `pytest_collection_modifyitems`: the tests are shuffled. A test with a browser is a walk, and walks come last.
 3. The fixtures: the test database, one whole stack as `make up` runs it, and a browser.
 
-With `-n 2` the tests are shared by two processes, pytest-xdist's workers; a third one, its controller, only hands them
-out, a file at a time. Each worker goes through all three steps, because the channels of a Valkey are common to all of
-its databases: what one process published would reach the other's. The controller goes through none.
+With `-n 4` the tests are shared by four processes, pytest-xdist's workers; a fifth one, its controller, only hands
+them out, a file at a time (`tests/scheduling.py`), and starts the Postgres that they share.
 """
 
 import gc
@@ -21,10 +20,9 @@ from typing import Any
 import pytest
 from _pytest.fixtures import reorder_items
 from pytest_django import DjangoDbBlocker
-from xdist.scheduler import LoadFileScheduling
 
-from gemweb.garbage import leave_out_what_is_loaded
-from tests import services
+from apps.garbage import leave_out_what_is_loaded
+from tests import scheduling, services
 from tests.browser import FLAGS, MISSING, find_browser
 
 pytest_plugins = ["tests.counts"]
@@ -38,28 +36,35 @@ def pytest_configure(config: pytest.Config) -> None:
     """Start Postgres and Valkey unless the environment names them or only the engine is tested.
 
     pytest-django sets Django up after this hook, because the settings module is named here and not in pyproject.toml.
-    What the controller named here its workers would inherit, and they would have no services of their own.
+    What the controller names here its workers inherit.
     """
     os.environ.setdefault(SHUFFLE, str(random.randrange(2**32)))  # workers inherit it, and have to agree
     raised_in_thread = "error::pytest.PytestUnhandledThreadExceptionWarning"
     config.addinivalue_line("filterwarnings", raised_in_thread)  # it fails the test, instead of being said in passing
+    needs_services = services.needs_services(config.args, config.invocation_params.dir)
     if config.option.help or is_controller(config):
+        if needs_services and not config.option.help:
+            _start_services(config, shared_only=True)
         return
     gc.disable()  # nothing that is imported and collected is garbage; on again when that is done
-    if not services.needs_services(config.args, config.invocation_params.dir):
+    if not needs_services:
         return
     state = tempfile.TemporaryDirectory(prefix="gemweb-test-state-")
     config.add_cleanup(state.cleanup)
     for name, value in services.session_environment(state.name).items():
         os.environ.setdefault(name, value)
     _take_databases_of_its_own()
-    started = services.start_services(os.environ)
-    if started is not None:
-        config.add_cleanup(started.stop)
+    _start_services(config, shared_only=False)
     from django.conf import settings  # not for engine tests
 
     assert settings.DATABASES  # read now, or pytest-django takes Django for unused
     settings.PASSWORD_HASHERS = ["tests.hashers.Quick"]
+
+
+def _start_services(config: pytest.Config, *, shared_only: bool) -> None:
+    started = services.start_services(os.environ, shared_only=shared_only)
+    if started is not None:
+        config.add_cleanup(started.stop)
 
 
 def is_controller(config: pytest.Config) -> bool:
@@ -79,27 +84,14 @@ def _take_databases_of_its_own() -> None:
 
 SHUFFLE = "SHUFFLE"
 """The environment variable with the number that the order of the tests follows from; drawn if there is none."""
-STACKS = {
-    f"tests/platform/test_{name}.py" for name in ("api_page", "backup", "client", "dying", "refusals", "starting")
-}
-"""Files whose tests look at running stacks: they go to one process, which starts two."""
-LONG = (
-    *("tests/platform", "tests/workers", "tests/live", "tests/examples", "tests/engine/training", "tests/engine"),
-    *("tests/walks/test_hostile_texts", "tests/walks/jobs", "tests/walks/watch"),
-    *("tests/walks/agents", "tests/walks/play"),
-)
-"""Folders and files that take longest come first, so that no process has one left when the others have finished."""
-
-
-WITH_BROWSER = {"walks", "live"}
-"""Folders with tests that drive a browser."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where walks alone are asked for, read no other tests: that would take longer than many a walk."""
-    if not config.option.markexpr.startswith("walk") or collection_path.parent != services.ROOT / "tests":
+    """A process reads no tests that it will not be handed."""
+    folders = scheduling.folders_to_read(config)
+    if folders is None or collection_path.parent != services.ROOT / "tests":
         return None
-    return True if collection_path.is_dir() and collection_path.name not in WITH_BROWSER else None
+    return True if collection_path.is_dir() and collection_path.name not in folders else None
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -121,21 +113,20 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Call every test with a browser a walk, and put them last; shuffle the others, files and tests of a file.
 
-    A browser's event loop stays in its thread, where no other one can run then. Processes take whole files in this
-    order, so a file with a browser has no other tests.
+    A browser's event loop stays in its thread, where no other one can run then. Processes are handed whole files in
+    this order, so a file with a browser has no other tests.
     """
     for item in items:
         if has_browser(item):
             item.add_marker("walk")  # before tests are chosen by their marks
     yield
     walks, others = [item for item in items if has_browser(item)], [item for item in items if not has_browser(item)]
-    astray = [item.nodeid for item in walks if Path(item.nodeid).parts[1] not in WITH_BROWSER]
+    astray = [item for item in items if has_browser(item) != (scheduling.kind_of(item.nodeid) == "walks")]
     if astray:
-        raise pytest.UsageError(f"Tests with a browser lie in tests/walks or tests/live; {astray[0]} does not.")
-    mixed = {item.path for item in walks} & {item.path for item in others}
-    if mixed:
-        raise pytest.UsageError(f"Tests with a browser need a file of their own: {', '.join(map(str, sorted(mixed)))}.")
-    items[:] = [*shuffled(others), *sorted(walks, key=lambda item: (turn(item.path), item.path))]
+        raise pytest.UsageError(
+            f"Tests with a browser, and no others, have files of their own: see {astray[0].nodeid}."
+        )
+    items[:] = [*shuffled(others), *sorted(walks, key=lambda item: (scheduling.turn(item.path), item.path))]
 
 
 def pytest_collection_finish() -> None:
@@ -159,15 +150,9 @@ def shuffled(items: list[pytest.Item]) -> list[pytest.Item]:
     draw.shuffle(order)
     for tests in files.values():
         draw.shuffle(tests)
-    found = [item for path in sorted(order, key=turn) for item in files[path]]
+    found = [item for path in sorted(order, key=scheduling.turn) for item in files[path]]
     again: list[pytest.Item] = reorder_items(found)  # tests that share a costly parameter stay together
     return again
-
-
-def turn(path: Path) -> int:
-    """When the tests of a file are handed out."""
-    name = path.relative_to(services.ROOT).as_posix() if path.is_relative_to(services.ROOT) else ""
-    return next((number for number, folder in enumerate(LONG) if name.startswith(folder)), len(LONG))
 
 
 def pytest_report_header() -> str:
@@ -175,20 +160,23 @@ def pytest_report_header() -> str:
     return f"the order is shuffled by {SHUFFLE}={os.environ[SHUFFLE]}"
 
 
-class Scheduling(LoadFileScheduling):
-    """Hands out file by file, and the files that look at stacks together."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        path = super()._split_scope(nodeid)
-        return "stacks" if path in STACKS else path
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> scheduling.Scheduling:
     """Decide which process gets which tests."""
-    return Scheduling(config, log)
+    return scheduling.Scheduling(config, log)
 
 
 # ------------------------------------------------------------------ 3. fixtures
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The test database begins as a copy of one that is migrated already."""
+    from django.db import connection
+
+    from tests import databases
+
+    with django_db_blocker.unblock():
+        connection.settings_dict["TEST"]["TEMPLATE"] = databases.migrated()
 
 
 @pytest.fixture(scope="session")

@@ -18,9 +18,19 @@ import pytest
 PROGRAMS = {
     "mcp-time": ["mcp-server-time==2026.10.19"],
     "mcp-calculator": ["mcp-server-calculator==0.2.0", "mcp<2"],  # a server of the protocol's older generation
+    "trackio": ["trackio==0.43.0"],
+    "fastmcp": ["fastmcp==4.0.11"],
+    "openai": ["openai==3.54.0"],
     "llama": ["xllamacpp==2026.10.11549", "gguf==0.19.0", "safetensors", "numpy"],
 }
 """What is installed into each environment."""
+LARGE = {
+    "openenv-0.10": ["openenv==0.10.0"],
+    "openenv-core-0.2": ["openenv-core==0.2.3"],
+    "inspect": ["inspect-ai==0.3.285"],
+    "prime-runs": ["prime-runs==0.1.4"],  # what verifiers 0.4 uploads with
+}
+"""The same, for environments that only long tests need; the first of these makes them."""
 INSTALL_SECONDS = 240
 
 
@@ -34,7 +44,7 @@ def environment(name: str) -> Path:
         return _made(name)
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", "") or str(error)
-        pytest.skip(f"{PROGRAMS[name][0]} cannot be installed here: {said.strip()[-300:]}")
+        pytest.skip(f"{_packages(name)[0]} cannot be installed here: {said.strip()[-300:]}")
 
 
 def _made(name: str) -> Path:
@@ -46,9 +56,13 @@ def _made(name: str) -> Path:
         whole = home / "whole"
         if not whole.exists():
             _run([sys.executable, "-m", "venv", "--clear", str(home)])
-            _run([str(home / "bin" / "pip"), "install", "--quiet", *PROGRAMS[name]])
+            _run([str(home / "bin" / "pip"), "install", "--quiet", *_packages(name)])
             whole.touch()
     return home / "bin"
+
+
+def _packages(name: str) -> list[str]:
+    return (PROGRAMS | LARGE)[name]
 
 
 def _run(command: list[str]) -> None:

@@ -64,14 +64,22 @@ class Services:
         return running
 
 
-def start_services(env: MutableMapping[str, str]) -> Services | None:
-    """Start what `env` does not name yet, and name it there."""
-    if env.get("DATABASE_URL") and env.get("VALKEY_URL"):
+def start_services(env: MutableMapping[str, str], *, shared_only: bool = False) -> Services | None:
+    """Start what `env` does not name yet, and name it there; with `shared_only` what several processes can share.
+
+    Each process has databases of its own in one Postgres, but the channels of a Valkey are common to all of its
+    databases: what one process published would reach the other's.
+    """
+    missing = [name for name in ("DATABASE_URL", "VALKEY_URL") if not env.get(name)]
+    if shared_only and "VALKEY_URL" in missing:
+        missing.remove("VALKEY_URL")
+    if not missing:
         return None
     services = Services()
-    if not env.get("DATABASE_URL"):
+    if "DATABASE_URL" in missing:
         env["DATABASE_URL"] = services.postgres()
-    if not env.get("VALKEY_URL"):
+        env["MIGRATED_DATABASE"] = "migrated"
+    if "VALKEY_URL" in missing:
         env["VALKEY_URL"] = services.valkey()
     return services
 
@@ -222,6 +230,7 @@ def session_environment(state_dir: str) -> dict[str, str]:
         "SECRET_KEY": secrets.token_urlsafe(48),
         "LOCAL_MODE": "1",
         "LEASE_SECONDS": "2",
+        "SITE_ROWS": "0",  # tests count jobs, and say themselves which there are
         "TRANSACTION_SECONDS": "0",  # a test may be one transaction
         "STARTS_PER_MINUTE": "100000",  # every test comes from one address
         "SIGNUPS_PER_HOUR": "100000",

@@ -28,6 +28,8 @@ from django.db import Error as DatabaseError
 
 from apps.agents import players
 from apps.agents.models import Agent
+from apps.agents.players import Place
+from apps.episodes import handovers
 from apps.episodes.errors import EpisodeEnded, Refusal
 from apps.holders import new_token
 from apps.leases import Heartbeat, LeaseLost, expire_leases_of_the_dead
@@ -48,9 +50,9 @@ from gem.grading import judge
 from gem.net.http import GuardedClient
 from gem.sandbox import turns
 from gem.seats import observation_for_seat
-from workers.agent_threads import AgentThreads
-from workers.cpu import CpuLedger
 from workers.pending_turns import RETRY_SECONDS, PendingTurnRunner, step_within
+from workers.playing.agent_threads import AgentThreads
+from workers.playing.cpu import CpuLedger
 
 logger = logging.getLogger(__name__)
 
@@ -118,16 +120,19 @@ class ShowRunner:
             await self._play_from(start)
 
     async def _play_from(self, start: show_leases.ResumedShow) -> None:
-        agents = await self._host.in_thread(self._host.askable, start.agents)
+        place = Place(self.episode_id, "live episode")
+        agents = await self._host.in_thread(self._host.askable, start.agents, place)
         for agent in agents.values():
             await self._load(agent, start.owner_id)
         number, observation, info = start.episode.turn_count + 1, start.observation, start.info
         while (seat := start.env.to_act[0]) in agents:
             reading, own = observation_for_seat(seat, observation, info)
+            told = start.told.pop(seat, "")
+            reading = handovers.before(told, reading)
             past = start.past.setdefault(seat, [])
             request = Request(start.env, reading, own, number, seat, past=past)
             decision = await self._decide(agents[seat], request, start.owner_id)
-            taken = await self._take(start, number, decision)
+            taken = await self._take(start, number, decision, told)
             if taken is None or taken.over:
                 return
             past.append(Exchange(reading, own, decision.action))
@@ -165,7 +170,9 @@ class ShowRunner:
             sentence = f"The agent {agent.name} failed at turn {request.turn}: {message}. {TURNS_STAY}"
             raise ShowFailed(Failure(side, sentence)) from error
 
-    async def _take(self, start: show_leases.ResumedShow, number: int, decision: Decision) -> show_leases.Taken | None:
+    async def _take(
+        self, start: show_leases.ResumedShow, number: int, decision: Decision, told: str
+    ) -> show_leases.Taken | None:
         """Record the turn when it is due; None if no turn is wanted any longer."""
         while True:
             await self._until_due()
@@ -178,8 +185,9 @@ class ShowRunner:
                     self._due = asyncio.get_running_loop().time() + due
                     continue
                 answer = await self._step(start, number, decision)
+            record = partial(show_leases.take_turn, told=told)
             taken = await self._host.in_thread(
-                show_leases.take_turn, self.episode_id, self._host.token, start.env, number, decision, answer
+                record, self.episode_id, self._host.token, start.env, number, decision, answer
             )
             wait = taken.wait if isinstance(taken, show_leases.Taken) else taken
             self._due = asyncio.get_running_loop().time() + (wait or 0.0)
@@ -261,9 +269,11 @@ class Host:
         for duty in ended:
             duty.result()  # a duty never ends by itself: raise what ended it
 
-    def askable(self, agents: Mapping[int, tuple[Agent, dict[str, Any] | None]]) -> dict[int, AnyAgent]:
+    def askable(self, agents: Mapping[int, tuple[Agent, dict[str, Any] | None]], place: Place) -> dict[int, AnyAgent]:
         """Somebody to ask for each seat; endpoint agents share this process's connections and limits."""
-        return {seat: players.player(row, set_up, hosts=self._hosts) for seat, (row, set_up) in agents.items()}
+        return {
+            seat: players.player(row, set_up, hosts=self._hosts, place=place) for seat, (row, set_up) in agents.items()
+        }
 
     def stop(self) -> None:
         """Let go of all shows and end."""

@@ -13,14 +13,24 @@ from apps.accounts.quotas import delete_old_cpu_use
 from apps.admission.line import forget_parties
 from apps.agents import uploads
 from apps.api.operations import forget_repeats
+from apps.benchmarks.operations import wake_workers as wake_for_benchmarks
+from apps.curves import thinning
+from apps.episodes.lists.plays import count_if_due
 from apps.jobs.afterwards.operations import erase as erase_deleted_jobs
 from apps.jobs.leases import recovery
+from apps.leaderboard.boards.computing import wake_if_outdated
+from apps.leaderboard.boards.site_rows import submit_next
+from apps.leaderboard.challenges import receiving
 from apps.leaderboard.operations import record_missing_scores
 from apps.leaderboard.proofs import keys
 from apps.leaderboard.proofs.waiting import wake_workers
 from apps.leaderboard.seasons import begin_all, reveal_all
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
+from apps.lens import asking
+from apps.openenv.recording import fail_lost
 from apps.queue import REAPED, beat, note
+from apps.remote.asking import forget_lost as forget_questions
+from apps.reported import reading_files
 from apps.webhooks.keeping import forget_old
 
 logger = logging.getLogger(__name__)
@@ -43,15 +53,24 @@ DUTIES: tuple[Callable[[], object], ...] = (
     end_overdue_transactions,
     expire_leases_of_the_dead,
     recovery.reap,
+    fail_lost,
     keys.ensure,
     record_missing_scores,
     wake_workers,
+    asking.wake_workers,
     reveal_all,
     begin_all,
+    wake_if_outdated,
+    submit_next,
     uploads.reap,
+    receiving.reap,
+    wake_for_benchmarks,
+    thinning.wake_workers,
+    reading_files.wake_workers,
     forget_parties,
     erase_closed,
     erase_deleted_jobs,
+    count_if_due,
 )
 
 
@@ -66,8 +85,9 @@ def _failure_of(duty: Callable[[], object]) -> Exception | None:
 
 @current_app.task(name="reap.tidy")
 def tidy() -> None:
-    """Delete expired sessions, old CPU seconds, answers to repeatable requests and old deliveries, once an hour."""
+    """Delete expired sessions, old CPU seconds, answers to repeatable requests, deliveries and questions, hourly."""
     delete_expired_sessions()
     delete_old_cpu_use()
     forget_repeats()
     forget_old()
+    forget_questions()

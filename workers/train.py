@@ -34,9 +34,9 @@ from gem.errors import UsageError
 from gem.processes import ending_in_words
 from gem.records import episode_files
 from gem.training.run_folder import FAILED_BATCH, RunFolder, update_name, write_atomically
-from workers.cpu import CpuMeter
 from workers.evaluate import stopping
-from workers.lease import AttemptFailed, GivesWay, Lease, Stopping
+from workers.playing.cpu import CpuMeter
+from workers.playing.lease import AttemptFailed, GivesWay, Lease, Stopping
 
 logger = logging.getLogger(__name__)
 

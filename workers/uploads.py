@@ -6,10 +6,11 @@ from celery import current_app
 
 from apps.agents import uploads
 from workers.evaluate import stopping
+from workers.playing.cpu import CpuMeter
 
 
 @current_app.task(name=uploads.TASK)
 def check(slug: str) -> None:  # noqa: ARG001 (the claim decides, not the message)
     """Try waiting uploads. `slug` is only the upload that woke this worker."""
-    while not stopping() and uploads.try_next(stopping):
+    while not stopping() and uploads.try_next(stopping, CpuMeter.of_checks):
         pass

@@ -30,6 +30,9 @@ class User(AbstractUser):
     """The visibility of episodes, duels, evaluations and trainings that they begin without choosing one."""
     agent_visibility = column(Visibility.PRIVATE)
     """The visibility of endpoint agents and uploaded checkpoints that they add without choosing one."""
+    is_named = models.BooleanField(default=False, db_default=False)
+    """Whether leaderboards, daily seeds and games show their name. Otherwise their results count among those of all
+    people."""
     closed = models.DateTimeField(null=True, blank=True)
     """When its owner deleted it, or when the scheduler last failed to delete the row with all that belongs to it."""
 
@@ -73,6 +76,7 @@ class CpuUse(models.Model):
         JOBS = "jobs", "evaluations"
         TRAININGS = "trainings"
         LIVE = "live", "live episodes and slow turns"
+        CHECKS = "checks", "checks of what was sent"
 
     user = models.ForeignKey(User, models.CASCADE, related_name="cpu_uses")
     day = models.DateField()

@@ -67,6 +67,12 @@ def set_default_visibility(user: User, default_visibility: str, agent_visibility
     user.save(update_fields=["default_visibility", "agent_visibility"])
 
 
+def set_named(user: User, is_named: bool) -> None:
+    """Set whether leaderboards and daily seeds show somebody's name."""
+    User.objects.filter(pk=user.pk).update(is_named=is_named)
+    user.is_named = is_named
+
+
 def delete_expired_sessions() -> None:
     """Delete expired sessions. Django does not do this by itself, and every visitor who plays has a session."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()

@@ -207,6 +207,7 @@ def _profile(user: User) -> Iterator[ExportedFile]:
         "member_since": user.date_joined,
         "last_login": user.last_login,
         "administrator": user.is_staff,
+        "named_on_leaderboards": user.is_named,
         "quotas": [
             {"quota": use.quota.name, "used": use.used, "limit": use.limit, "unit": use.quota.unit}
             for use in quotas.uses(user)

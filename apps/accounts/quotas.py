@@ -169,6 +169,13 @@ def people_over_cpu() -> list[int]:
     ]
 
 
+def why_checks_wait(user: User) -> str:
+    """Why what this person has sent is not checked before tomorrow, as a sentence; empty if it is."""
+    if not refusal(user, CPU_SECONDS, 0):
+        return ""
+    return "You have used your CPU seconds of today. The check goes on after midnight, UTC. Nothing is lost."
+
+
 def delete_old_cpu_use() -> None:
     """Delete CPU seconds that are older than `CPU_DAYS_KEPT`."""
     with connection.cursor() as cursor:
@@ -181,7 +188,8 @@ register(
         "CPU time of workers",
         "CPU_SECONDS_PER_DAY",
         cpu_today,
-        at_limit="Jobs and trainings wait until midnight, UTC, and no live episode begins. What plays goes on.",
+        at_limit="Jobs, trainings and checks of what you have sent wait until midnight, UTC, and no live episode "
+        "begins. What plays goes on.",
         refusal="You have used {used} of your {limit} CPU seconds of today. Nothing was started, and nothing is lost. "
         "Your quota is full again at midnight, UTC.",
         unit="CPU s today",

@@ -113,9 +113,9 @@ def _refuse(request: HttpRequest, bucket: RequestBucket, level: Level) -> HttpRe
 
 
 class HandshakeLimit:
-    """Counts handshakes of sockets as requests, and answers them with 429 above the limit.
+    """Counts handshakes of sockets, and requests that Django does not see, and answers them with 429 above the limit.
 
-    The scope has `cookies`. Pages try again after a while, because they were never connected.
+    The scope of a socket has `cookies`. Pages try again after a while, because they were never connected.
 
     Args:
         application: what gets the handshakes that are not refused.
@@ -138,10 +138,9 @@ class HandshakeLimit:
             return
         await receive()
         retry_after = str(math.ceil(wait)).encode()
-        await send({
-            "type": "websocket.http.response.start", "status": 429, "headers": [(b"retry-after", retry_after)]
-        })  # fmt: skip
-        await send({"type": "websocket.http.response.body", "body": b"Too many requests."})
+        kind = "websocket.http.response" if scope["type"] == "websocket" else "http.response"
+        await send({"type": f"{kind}.start", "status": 429, "headers": [(b"retry-after", retry_after)]})
+        await send({"type": f"{kind}.body", "body": b"Too many requests."})
 
     def _count(self, scope: dict[str, Any]) -> float:
         """Count a handshake. Returns the seconds to wait if there are too many."""
@@ -153,7 +152,7 @@ class HandshakeLimit:
             if header:  # as over HTTP, a token counts instead of the cookies
                 buckets = self.buckets_of_header(header)
             else:
-                buckets = [_bucket(_user_of(scope["cookies"]), network)]
+                buckets = [_bucket(_user_of(scope.get("cookies", {})), network)]
         _, level = _take(buckets or [_bucket(None, network)])
         return level.wait if level is not None else 0.0
 

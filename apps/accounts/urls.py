@@ -8,6 +8,7 @@ app_name = "accounts"
 urlpatterns = [
     path("", views.account, name="account"),
     path("visibility/", views.visibility, name="visibility"),
+    path("named/", views.named, name="named"),
     path("export/", views.export, name="export"),
     path("delete/", views.delete, name="delete"),
     path("login/", views.login, name="login"),

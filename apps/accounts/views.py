@@ -136,6 +136,17 @@ def visibility(request: HttpRequest) -> HttpResponse:
     return redirect("accounts:account")
 
 
+@login_required
+@require_POST
+def named(request: HttpRequest) -> HttpResponse:
+    """Set whether leaderboards and daily seeds show this person's name. It counts at once, for earlier results too."""
+    assert isinstance(request.user, User)
+    operations.set_named(request.user, request.POST.get("is_named") == "on")
+    sentence = "show your name" if request.user.is_named else "do not show your name"
+    messages.success(request, f"Saved. Leaderboards and daily seeds {sentence}.")
+    return HttpResponseRedirect(next_url(request)) if "next" in request.POST else redirect("accounts:account")
+
+
 @never_cache
 @login_required
 @require_safe

@@ -1,18 +1,19 @@
-"""Pages of trained policies: the page of one, the download of its weights, and the upload of a checkpoint."""
+"""Trained policies: the download of the weights of one, and the upload of a checkpoint."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents import uploads
 from apps.agents.forms import UploadForm
@@ -22,11 +23,6 @@ from apps.htmx import wants_part
 from apps.zips import ExportedFile, content_of, stored_size, streamed
 from gem.training.checkpoints.archive import POLICY_FILES
 from gem.training.checkpoints.folder_check import ARCHITECTURES
-
-
-def page(request: HttpRequest, agent: Agent) -> HttpResponse:
-    """The page of a trained policy: its origin, its settings, and what can be done with it."""
-    return render(request, "agents/checkpoint.html", {"agent": agent, "is_mine": agent.owner == request.user})
 
 
 @require_safe
@@ -65,7 +61,7 @@ async def _stream(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
 def upload(request: HttpRequest) -> HttpResponse:
     """The form that uploads a checkpoint. A worker checks it before it becomes an agent."""
     if not isinstance(request.user, User):
-        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': resolve_url('agents:upload')})}")
+        return redirect_to_login(resolve_url("agents:upload"))
     if request.method != "POST":
         initial = {"name": request.GET.get("name", ""), "visibility": request.user.agent_visibility}
         return _form_page(request, UploadForm(initial=initial))
@@ -89,7 +85,15 @@ def uploaded(request: HttpRequest, slug: str) -> HttpResponse:
     found = Upload.objects.filter(**mine).first()
     if found is not None:
         template = "agents/uploaded.html" + ("#standing" if wants_part(request) else "")
-        return render(request, template, {"upload": found, "place": uploads.place(found)})
+        return render(
+            request,
+            template,
+            {
+                "upload": found,
+                "place": uploads.place(found),
+                "why_it_waits": quotas.why_checks_wait(found.owner),
+            },
+        )
     agent = Agent.objects.uploads().filter(**mine).first()
     if agent is None:
         raise Http404("There is no such upload, or it is somebody else's.")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from django import forms
+from django.db.models import Case, Q, When
 from pydantic import SecretStr
 
-from apps.accounts.models import User
-from apps.agents.models import Endpoint
+from apps.accounts.models import User, Viewer
+from apps.agents.models import ASKED, LETTERS, NATURE_OF_KIND, Agent, AgentQuerySet, Endpoint
+from apps.agents.operations import Declaration
 from apps.names import validate_free_name
 from apps.spec_forms import JsonObjectField, SpecForm, number_field
-from apps.visibility import VisibilityField
+from apps.visibility import Visibility, VisibilityField
 from gem.agents.endpoint import EndpointSpec
 
 AREA = forms.Textarea(attrs={"rows": 4, "spellcheck": "false"})
@@ -168,6 +171,111 @@ class EndpointForm(SpecForm[EndpointSpec]):
     def ask_for_key_again(self) -> None:
         """Show a hint that the key must be entered again, because the page never contains it."""
         self["key"].help_text = "The key that you entered is not shown again. Enter it once more."
+
+
+class FactsForm(forms.Form):
+    """What the owner of an agent says about it, and whether it plays the daily seed."""
+
+    nature = forms.ChoiceField(label="What answers", choices=Agent.Nature.choices, required=False)
+    parameters = forms.CharField(
+        label="Parameters",
+        max_length=20,
+        required=False,
+        help_text="Of the model, such as 350M or 4B. Leave empty if it is not known.",
+    )
+    openness = forms.ChoiceField(label="Weights", choices=Agent.Openness.choices, required=False)
+    plays_daily = forms.BooleanField(
+        label="Let it play the daily seed",
+        required=False,
+        help_text="Once a day, at your cost, if it is public. Its name and its result are then on the page of the day.",
+    )
+
+    def __init__(self, agent: Agent, data: Any = None) -> None:
+        shown = {
+            "nature": agent.nature,
+            "parameters": agent.size_in_words,
+            "openness": agent.openness,
+            "plays_daily": agent.plays_daily,
+        }
+        super().__init__(data, initial=shown)
+        if not agent.is_asked:
+            for name in ("nature", "parameters", "openness"):
+                del self.fields[name]
+
+    def clean_parameters(self) -> int | None:
+        """Read a number with or without a letter: 1,100,000, 1.1M, 4B."""
+        text = self.cleaned_data["parameters"].replace(",", "").strip().upper()
+        if not text:
+            return None
+        matched = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?)([KMBT]?)", text, re.ASCII)
+        if matched is None or not 0 < (count := round(float(matched[1]) * LETTERS[matched[2]])) < 2**60:
+            raise forms.ValidationError("Enter a number such as 350M or 4B, or leave it empty.")
+        return count
+
+    @property
+    def said(self) -> Declaration:
+        """The values of a valid form."""
+        return Declaration(**self.cleaned_data)
+
+
+class ListForm(forms.Form):
+    """The filters of the list of agents. An invalid value filters nothing."""
+
+    q = forms.CharField(label="Name", max_length=80, required=False)
+    nature = forms.ChoiceField(
+        label="Kind",
+        required=False,
+        choices=[("", "any"), ("model", "models"), ("program", "programs"), ("person", "people")],
+    )
+    size = forms.ChoiceField(
+        label="Size",
+        required=False,
+        choices=[("", "any"), ("small", "up to 1B"), ("medium", "1B to 10B"), ("large", "above 10B")],
+    )
+    weights = forms.ChoiceField(
+        label="Weights", required=False, choices=[("", "any"), ("open", "open"), ("closed", "closed")]
+    )
+    answers = forms.ChoiceField(
+        label="Tools", required=False, choices=[("", "any"), ("tools", "calls tools natively"), ("text", "as text")]
+    )
+    owner = forms.CharField(label="Owner", max_length=40, required=False)
+
+    def agents(self, viewer: Viewer) -> AgentQuerySet:
+        """The agents that match and that a list may show to this person, the site's own first, then the newest."""
+        self.is_valid()
+        values = self.cleaned_data
+        rows = Agent.objects.named_to(viewer).filter(listed=True).select_related("owner", "endpoint", "weights")
+        if values.get("q"):
+            rows = rows.filter(name__icontains=values["q"])
+        if values.get("owner"):
+            rows = rows.filter(owner__username__iexact=values["owner"])
+        if values.get("nature"):
+            rows = rows.filter(is_of_nature(values["nature"]))
+        if values.get("size"):
+            least, most = _SIZES[values["size"]]
+            rows = rows.filter(parameters__gt=least, parameters__lte=most)
+        if values.get("weights"):
+            rows = rows.filter(has_weights(is_open=values["weights"] == "open"))
+        if values.get("answers"):
+            rows = rows.filter(endpoint__spec__style=values["answers"])
+        return rows.order_by(Case(When(owner=None, then=0), default=1), "-created", "pk")
+
+
+_SIZES = {"small": (0, 10**9), "medium": (10**9, 10**10), "large": (10**10, 2**62)}
+
+
+def is_of_nature(nature: str) -> Q:
+    """A filter for agents that are models, programs or people."""
+    kinds = [kind for kind, of_kind in NATURE_OF_KIND.items() if of_kind == nature]
+    said = ["", nature] if nature == Agent.Nature.MODEL else [nature]
+    return Q(kind__in=kinds) | Q(kind__in=ASKED, declared_nature__in=said)
+
+
+def has_weights(*, is_open: bool) -> Q:
+    """A filter for agents whose weights are open or closed: of checkpoints, the public ones are open."""
+    of_checkpoints = Q(visibility=Visibility.PUBLIC) if is_open else ~Q(visibility=Visibility.PUBLIC)
+    said = Agent.Openness.OPEN if is_open else Agent.Openness.CLOSED
+    return Q(of_checkpoints, kind=Agent.Kind.CHECKPOINT) | Q(kind__in=ASKED, openness=said)
 
 
 class UploadForm(forms.Form):

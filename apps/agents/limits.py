@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from apps.accounts.models import User
 from apps.accounts.quotas import ENDPOINTS, UPLOADS, Quota
-from apps.agents.models import Agent
+from apps.agents.models import ASKED, Agent
 from apps.agents.uploads import uploads_of
 
 
 def _endpoints_of(user: User) -> int:
-    return Agent.objects.endpoints().filter(owner=user).count()
+    return Agent.objects.filter(kind__in=ASKED, retired=False, owner=user).count()
 
 
 QUOTAS = (
     Quota(
         ENDPOINTS,
-        "Endpoint agents",
+        "Endpoint and remote agents",
         "ENDPOINTS_PER_USER",
         _endpoints_of,
         at_limit="You cannot add another one until you delete one.",
-        refusal="You have {used} endpoint agents, the most that one person may have. Delete one first.",
+        refusal="You have {used} endpoint and remote agents, the most that one person may have. Delete one first.",
     ),
     Quota(
         UPLOADS,

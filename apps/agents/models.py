@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -15,17 +15,18 @@ from apps.leases import Leased, LeasedQuerySet
 from apps.moderation.moderated import Moderated
 from apps.visibility import Person, Visibility, VisibleQuerySet, column
 
+NatureName = Literal["model", "program", "person"]
+
 
 class AgentQuerySet(VisibleQuerySet["Agent"]):
     """Reads of agents. The agents of a hidden training are hidden with it."""
 
     def is_shown(self) -> models.Q:
         """See `VisibleQuerySet.is_shown`."""
-        of_hidden_trainings = models.Q(jobs__kind="training", jobs__hidden_reason__gt="") | models.Q(
-            checkpoint__job__hidden_reason__gt=""
-        )
-        hidden = self.model.objects.filter(of_hidden_trainings).values("pk")
-        return models.Q(hidden_reason="") & ~models.Q(pk__in=hidden)
+        agents = self.model.objects  # each of the two queries reads the index of hidden jobs; one would read all jobs
+        trained = agents.filter(jobs__hidden_reason__gt="", jobs__kind="training").values("pk")
+        checkpoints = agents.filter(checkpoint__job__hidden_reason__gt="").values("pk")
+        return models.Q(hidden_reason="") & ~models.Q(pk__in=trained) & ~models.Q(pk__in=checkpoints)
 
     def owned_by(self, user: Person, visitor: str) -> models.Q:
         """See `VisibleQuerySet.owned_by`. Visitors have no agents."""
@@ -36,7 +37,7 @@ class AgentQuerySet(VisibleQuerySet["Agent"]):
 
         Agents of others may cost their owners money, so they need an account; being staff is no reason to use them.
         """
-        present = self.exclude(kind=Agent.Kind.HUMAN).filter(retired=False)
+        present = self.exclude(kind__in=(Agent.Kind.HUMAN, Agent.Kind.OUTSIDE)).filter(retired=False)
         if not user.is_authenticated:
             return present.filter(owner=None)
         open_to_others = ~models.Q(visibility=Visibility.PRIVATE) & self.is_shown()
@@ -69,9 +70,13 @@ class AgentQuerySet(VisibleQuerySet["Agent"]):
 
     def deletable_by(self, user: Viewer) -> AgentQuerySet:
         """The endpoint agents and uploaded checkpoints of this person. Those of trainings belong to their job."""
-        endpoint = models.Q(kind=Agent.Kind.ENDPOINT)
+        endpoint = models.Q(kind__in=ASKED)
         uploaded = models.Q(kind=Agent.Kind.CHECKPOINT, weights__uploaded=True)
         return self.owned(user).filter(endpoint | uploaded, retired=False).select_related("endpoint", "weights")
+
+    def remotes(self) -> AgentQuerySet:
+        """Remote agents that are not deleted."""
+        return self.filter(kind=Agent.Kind.REMOTE, retired=False).select_related("owner")
 
     def checkpoints(self) -> AgentQuerySet:
         """Trained policies that have weights and are not deleted."""
@@ -98,6 +103,18 @@ class Agent(Moderated):
         EXPERT = "expert"
         ENDPOINT = "endpoint"
         CHECKPOINT = "checkpoint"
+        REMOTE = "remote"  # a program on the machine of its owner, which connects to this site
+        OUTSIDE = "outside"  # played elsewhere: this site has its episodes, and nothing that could play
+
+    class Nature(models.TextChoices):
+        MODEL = "model", "a language model"
+        PROGRAM = "program", "a program"
+        PERSON = "person", "a person"
+
+    class Openness(models.TextChoices):
+        UNKNOWN = "", "not said"
+        OPEN = "open", "open weights"
+        CLOSED = "closed", "closed weights"
 
     slug = models.SlugField(unique=True)
     name = models.CharField(max_length=80)
@@ -112,6 +129,15 @@ class Agent(Moderated):
     """Whether its owner has deleted it. The row stays, because its episodes show its name."""
     listed = models.BooleanField(default=True, db_default=True)
     """Whether forms offer it. Single checkpoints of a training are not offered; the page of the training lists them."""
+    declared_nature = models.CharField(max_length=8, choices=Nature.choices, blank=True, default="", db_default="")
+    """What its owner says answers behind an endpoint, or has played elsewhere; empty for a model. Of other kinds it
+    follows from the kind."""
+    parameters = models.PositiveBigIntegerField(null=True, blank=True)
+    """The number of parameters of its model: of a checkpoint from its weights, of an endpoint as its owner says."""
+    openness = models.CharField(max_length=8, choices=Openness.choices, blank=True, default="", db_default="")
+    """Whether the weights of an endpoint's model are published, as its owner says."""
+    plays_daily = models.BooleanField(default=False, db_default=False)
+    """Whether its owner lets it play the daily seed. The site's own agents play it anyway."""
     created = models.DateTimeField(auto_now_add=True)
 
     objects = AgentQuerySet.as_manager()
@@ -141,9 +167,60 @@ class Agent(Moderated):
         return None if endpoint is None else {"version": endpoint.version, **endpoint.asked}
 
     @property
+    def is_open(self) -> bool:
+        """Whether everybody can open its page."""
+        return not self.retired and self.visibility != Visibility.PRIVATE and not self.hidden_reason
+
+    @property
+    def nature(self) -> NatureName:
+        """Whether it is a model, a program or a person, as one of `Nature`. Of an endpoint its owner says it."""
+        if self.kind in (self.Kind.ENDPOINT, self.Kind.REMOTE, self.Kind.OUTSIDE):
+            return cast("NatureName", self.declared_nature or str(self.Nature.MODEL))
+        return cast("NatureName", str(NATURE_OF_KIND[self.Kind(self.kind)]))
+
+    @property
+    def weights_are_open(self) -> bool | None:
+        """Whether everybody can have its weights; None if nobody said, or if it has none."""
+        if self.kind == self.Kind.CHECKPOINT:
+            return self.visibility == Visibility.PUBLIC
+        return None if not self.openness else self.openness == self.Openness.OPEN
+
+    @property
+    def size_in_words(self) -> str:
+        """The number of parameters as people write it: 1.1M; empty if it is not known."""
+        return in_short(self.parameters)
+
+    @property
     def cut(self) -> str:
         """The name of the icon of its kind, which is the cut of a gem."""
-        return f"cut-{self.kind}"
+        return "cut-endpoint" if self.kind == self.Kind.REMOTE else f"cut-{self.kind}"
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is asked over a network, so that this site knows its answers and not what gives them."""
+        return self.kind in ASKED
+
+
+ASKED = (Agent.Kind.ENDPOINT, Agent.Kind.REMOTE)
+"""Kinds of agents that are asked over a network."""
+LETTERS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+
+
+def in_short(count: int | None) -> str:
+    """A number as people write it: 1.1M; empty for None."""
+    if count is None:
+        return ""
+    letter = next((letter for letter in "TBMK" if count >= LETTERS[letter]), "")
+    return f"{count / LETTERS[letter]:.3g}{letter}" if letter else str(count)
+
+
+NATURE_OF_KIND = {
+    Agent.Kind.CHECKPOINT: Agent.Nature.MODEL,
+    Agent.Kind.RANDOM: Agent.Nature.PROGRAM,
+    Agent.Kind.EXPERT: Agent.Nature.PROGRAM,
+    Agent.Kind.HUMAN: Agent.Nature.PERSON,
+}
+"""What agents are whose owner need not say it."""
 
 
 class Endpoint(models.Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import ProtectedError, Q
@@ -34,17 +35,50 @@ def create(owner: User, name: str, spec: EndpointSpec, key: SecretStr | None = N
     Raises:
         TooManyAgents: if they have as many as one person may have.
     """
+    agent = add(owner, name, Agent.Kind.ENDPOINT, visibility)
+    Endpoint.objects.create(agent=agent, spec=spec.model_dump(mode="json"), sealed_key=seal(key or SecretStr("")))
+    return agent
+
+
+def add(owner: User, name: str, kind: Agent.Kind, visibility: str = "") -> Agent:
+    """Add the row of an agent that is asked over a network; the caller adds what belongs to its kind.
+
+    Call it in a transaction.
+
+    Raises:
+        TooManyAgents: if the person has as many as one person may have.
+    """
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls count each other
     if problem := quotas.refusal(owner, quotas.ENDPOINTS):
         raise TooManyAgents(problem)
     colour = COLOURS[Agent.objects.count() % len(COLOURS)]
-    kind = Agent.Kind.ENDPOINT
     visibility = visibility or owner.agent_visibility
-    agent = Agent.objects.create(
+    return Agent.objects.create(
         slug=new_slug(name), name=name, kind=kind, owner=owner, colour=colour, visibility=visibility
     )
-    Endpoint.objects.create(agent=agent, spec=spec.model_dump(mode="json"), sealed_key=seal(key or SecretStr("")))
-    return agent
+
+
+def outside(owner: User, name: str, declared: str) -> Agent:
+    """The agent of `owner` that has this name and has played elsewhere; it is made if there is none yet.
+
+    Call it in a transaction. Whoever can see a row or an episode of it sees its name.
+    """
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls make one
+    kind = Agent.Kind.OUTSIDE
+    found = Agent.objects.filter(owner=owner, kind=kind, name=name, declared_nature=declared, retired=False).first()
+    if found is not None:
+        return found
+    colour = COLOURS[Agent.objects.count() % len(COLOURS)]
+    return Agent.objects.create(
+        slug=new_slug(name),
+        name=name,
+        kind=kind,
+        declared_nature=declared,
+        owner=owner,
+        colour=colour,
+        listed=False,
+        visibility=owner.agent_visibility,
+    )
 
 
 @transaction.atomic
@@ -70,6 +104,27 @@ def change(agent: Agent, name: str, spec: EndpointSpec, key: SecretStr | None = 
 def set_visibility(agent: Agent, visibility: Visibility) -> None:
     """Change who may see an agent. What it has played keeps its own visibility."""
     Agent.objects.filter(pk=agent.pk).update(visibility=visibility)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the owner of an agent says about it."""
+
+    nature: str = ""
+    """One of `Agent.Nature`; empty for a model. Only of endpoints: what other agents are follows from their kind."""
+    parameters: int | None = None
+    """Of endpoints: the number of parameters of the model. That of a checkpoint is counted."""
+    openness: str = ""
+    """One of `Agent.Openness`, of endpoints."""
+    plays_daily: bool = False
+
+
+def declare(agent: Agent, said: Declaration) -> None:
+    """Store what the owner of an agent says about it."""
+    agent.plays_daily = said.plays_daily
+    if agent.is_asked:
+        agent.declared_nature, agent.parameters, agent.openness = said.nature, said.parameters, said.openness
+    agent.save(update_fields=["plays_daily", "declared_nature", "parameters", "openness"])
 
 
 def forget_key(agent: Agent) -> None:
@@ -122,5 +177,5 @@ def make_nameless(agent: Agent, owner: User, slug: str) -> None:
 
 def new_slug(name: str) -> str:
     """A slug with a random suffix, so that it is free and does not reveal whether others have this name."""
-    base = slugify(name)[:SLUG_LENGTH].strip("-") or "endpoint"
+    base = slugify(name).replace("_", "-")[:SLUG_LENGTH].strip("-") or "endpoint"
     return f"{base}-{secrets.token_hex(3)}"

@@ -25,7 +25,8 @@ def _export(user: User) -> Iterator[ExportedFile]:
 
 def _described(agent: Agent) -> dict[str, object]:
     """An agent without its key."""
-    names = ("slug", "name", "kind", "about", "visibility", "retired", "created", "hidden_reason")
+    names = ["slug", "name", "kind", "about", "visibility", "retired", "created", "hidden_reason"]
+    names += ["declared_nature", "parameters", "openness", "plays_daily"]
     described = {name: getattr(agent, name) for name in names}
     if hasattr(agent, "endpoint"):
         described["endpoint"] = agent.endpoint.spec

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -20,13 +21,34 @@ from gem.errors import AgentStopped
 from gem.net.http import AddressGuard
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an agent plays, for agents that are told."""
+
+    key: str
+    """The id of the live episode or of the job."""
+    words: str
+    """Such as `live episode` or `job K7F2`."""
+
+    def words_for(self, episode: int) -> str:
+        """The words for an episode of a job, by its place in it; -1 for a live episode."""
+        return self.words if episode < 0 else f"{self.words}, episode {episode + 1:,}"
+
+
+NOWHERE = Place("", "")
+MAKERS: dict[str, Callable[[Agent, Place], AnyAgent]] = {}
+"""What makes the players of kinds that apps above this one have, by kind."""
+
+
 def player(
     agent: Agent,
     set_up: Mapping[str, Any] | None = None,
     *,
     hosts: EndpointConnections | None = None,
+    apart: bool = False,
     ledger: Ledger | None = None,
     side: str = "agent",
+    place: Place = NOWHERE,
 ) -> AnyAgent:
     """Create the player of an agent.
 
@@ -36,7 +58,9 @@ def player(
             one.
         hosts: connections and limits to share with other players in the same event loop. With them, a trained policy
             runs in a process of its own.
+        apart: whether a trained policy runs in a process of its own in any case.
         ledger: where an endpoint agent reserves and books its requests, under this `side`.
+        place: where it plays.
 
     Raises:
         AgentStopped: if it is an endpoint agent that was deleted, or whose key cannot be read, or a checkpoint whose
@@ -44,7 +68,9 @@ def player(
         gem.errors.InvalidArgument: if there is no such kind.
     """
     if agent.kind == Agent.Kind.CHECKPOINT:
-        return _policy(agent, apart=hosts is not None)
+        return _policy(agent, apart=apart or hosts is not None)
+    if agent.kind in MAKERS:
+        return MAKERS[agent.kind](agent, place)
     if agent.kind != Agent.Kind.ENDPOINT:
         return make_agent(agent.kind)
     endpoint = Endpoint.objects.filter(agent=agent, agent__retired=False).first()

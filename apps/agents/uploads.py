@@ -12,11 +12,11 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from time import time
+from time import monotonic, time
 from typing import IO, Any
 from uuid import UUID
 
@@ -30,8 +30,8 @@ from django.db.models.functions import Now
 
 from apps.accounts import quotas
 from apps.accounts.models import User
-from apps.admission.line import Line, rows
-from apps.admission.models import name_of_account
+from apps.admission.line import Line, note_spent, rows
+from apps.admission.models import name_of, name_of_account
 from apps.agents.models import Agent, Upload, UploadQuerySet, Weights
 from apps.agents.operations import COLOURS, TooManyAgents, new_slug
 from apps.faults import infrastructure_fault
@@ -204,21 +204,29 @@ class UploadClaim:
         return Upload.objects.waiting().filter(pk=self.upload.pk).owned_by(self.token)
 
 
-def try_next(stopping: Callable[[], bool] = lambda: False) -> bool:
+def try_next(
+    stopping: Callable[[], bool] = lambda: False,
+    metered: Callable[[int], AbstractContextManager[object]] = lambda _: nullcontext(),
+) -> bool:
     """Check the next upload, of each person in turn. Returns whether there was one.
 
     A machine checks one upload at a time, because each needs a core and the memory of a whole policy. If another
     process is checking, this one does nothing: the other one continues until no upload waits.
+
+    Args:
+        metered: what the check runs in, which counts its CPU seconds for the account with this id.
     """
     with _exclusive_lock() as is_locked:
         claim = _claim() if is_locked else None
         if claim is None:
             return False
+        started = monotonic()
         try:
-            with Heartbeat(lambda: claim.owned().renew(), name=str(claim.upload)):
+            with Heartbeat(lambda: claim.owned().renew(), name=str(claim.upload)), metered(claim.upload.owner_id):
                 _check(claim, stopping)
         finally:  # after an error, another attempt may start at once
             claim.owned().release()
+            note_spent(LINE.name, name_of(claim.upload.owner_id), "", monotonic() - started)
         return True
 
 
@@ -229,7 +237,8 @@ def _claim() -> UploadClaim | None:
         _refuse(free.filter(pk=worn.pk), problem)
         _sent(worn.slug).unlink(missing_ok=True)
     token = new_token()
-    claimed = LINE.claim(_rows(free), _busy(), token, 1)
+    affordable = free.exclude(owner__in=quotas.people_over_cpu())
+    claimed = LINE.claim(_rows(affordable), _busy(), token, 1)
     return UploadClaim(Upload.objects.select_related("owner").get(pk=claimed[0]), token) if claimed else None
 
 
@@ -317,6 +326,7 @@ def _store(claim: UploadClaim, draft: Path, weights: dict[str, Any]) -> bool:
         owner=upload.owner,
         colour=COLOURS[Agent.objects.count() % len(COLOURS)],
         visibility=upload.visibility,
+        parameters=weights["card"].get("parameters") or None,
     )
     place = _uploads() / upload.slug
     Weights.objects.create(agent=agent, folder=str(place.relative_to(settings.RUNS_DIR)), uploaded=True, **weights)

@@ -15,5 +15,6 @@ urlpatterns = [
     path("<slug:slug>/weights.zip", checkpoint_views.weights, name="weights"),
     path("<slug:slug>/edit/", views.edit, name="edit"),
     path("<slug:slug>/visibility/", views.visibility, name="visibility"),
+    path("<slug:slug>/facts/", views.facts, name="facts"),
     path("<slug:slug>/delete/", views.delete, name="delete"),
 ]

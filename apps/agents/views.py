@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
@@ -16,14 +17,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts.limits import TooOften
 from apps.accounts.models import User
-from apps.agents import checkpoint_views, operations, trials
-from apps.agents.forms import EndpointForm, initial
+from apps.agents import operations, profile_reader, trials
+from apps.agents.forms import EndpointForm, FactsForm, ListForm, initial
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
 from apps.agents.seal import CannotUnseal
 from apps.visibility import save_choice
 from gem.agents.endpoint import EndpointSpec
 
+PAGE_SIZE = 50
+LOST_WITH = {"endpoint": " and its key were deleted.", "remote": " was deleted."}
+"""The end of the sentence about an agent that was deleted, by its kind."""
 MAX_TRAINED = 50
 """The number of trained policies in the list, the newest. The list of jobs has all."""
 
@@ -31,36 +35,56 @@ MAX_TRAINED = 50
 @never_cache
 @require_safe
 def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
-    """The user's own agents, those that others share, and the built-in ones."""
-    endpoints = Agent.objects.endpoints().listed_for(request.user)
-    uploads = Agent.objects.uploads().checkpoints().listed_for(request.user)
-    context = {
-        "trained": Agent.objects.trained_by(request.user).order_by("-created")[:MAX_TRAINED],
-        "uploads": uploads,
-        "sent": Upload.objects.filter(owner=request.user)[:10] if request.user.is_authenticated else [],
-        "own": endpoints.filter(owner=request.user) if request.user.is_authenticated else [],
-        "others": endpoints.exclude(owner=request.user) if request.user.is_authenticated else endpoints,
-        "built_in": Agent.objects.filter(owner=None),
+    """All agents that somebody may find, filtered; below them the person's own ones, with their servers and uploads."""
+    form = ListForm(request.GET)
+    page = Paginator(form.agents(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
+    query = request.GET.copy()
+    query.pop("page", None)
+    context: dict[str, Any] = {
+        "form": form,
+        "page": page,
+        "query": query.urlencode(),
+        "filtered": any(query.values()),
+        "results": profile_reader.results_of(page.object_list),
     }
+    if isinstance(request.user, User):
+        mine = Agent.objects.filter(owner=request.user)
+        context |= {
+            "trained": Agent.objects.trained_by(request.user).order_by("-created")[:MAX_TRAINED],
+            "uploads": Agent.objects.uploads().filter(pk__in=mine),
+            "sent": Upload.objects.filter(owner=request.user)[:10],
+            "own": Agent.objects.endpoints().filter(pk__in=mine),
+            "remotes": Agent.objects.remotes().filter(pk__in=mine).order_by("-created"),
+        }
     return render(request, "agents/list.html", context)
 
 
 @never_cache
 @require_safe
 def agent(request: HttpRequest, slug: str) -> HttpResponse:
-    """The set-up of an agent. Only the owner sees its address, and nobody sees its key."""
-    policy = Agent.objects.checkpoints().visible_to(request.user).filter(slug=slug).first()
-    if policy is not None:
-        return checkpoint_views.page(request, policy)
-    row = Agent.objects.endpoints().visible_to(request.user).filter(slug=slug).first()
+    """The page of an agent: what it is, and its results. Only the owner of an endpoint sees its address."""
+    row = Agent.objects.filter(retired=False).visible_to(request.user).filter(slug=slug).select_related("owner").first()
     if row is None:
         raise Http404("There is no such agent, or it is private.")
-    spec = EndpointSpec.model_validate(row.endpoint.spec)
-    return render(
-        request,
-        "agents/agent.html",
-        {"agent": row, "spec": spec, "is_mine": row.owner == request.user},
-    )
+    if row.kind == Agent.Kind.CHECKPOINT and not hasattr(row, "weights"):
+        raise Http404("There is no such agent, or it is private.")  # its training has saved nothing yet
+    is_mine = row.owner is not None and row.owner == request.user
+    context = {
+        "agent": row,
+        "is_mine": is_mine,
+        "facts_form": FactsForm(row) if is_mine else None,
+        "size": row.size_in_words,
+        "lede": _lede(row),
+        **profile_reader.profile_of(request, row),
+    }
+    if row.owner is None:
+        request.reported = None  # type: ignore[attr-defined]  # nobody reports the site's own agents
+    if row.kind == Agent.Kind.CHECKPOINT:
+        return render(request, "agents/checkpoint.html", context)
+    if row.kind == Agent.Kind.ENDPOINT:
+        context["spec"] = EndpointSpec.model_validate(row.endpoint.spec)
+        return render(request, "agents/agent.html", context)
+    return render(request, "agents/built_in.html", context)
 
 
 @sensitive_post_parameters("key")
@@ -69,7 +93,7 @@ def agent(request: HttpRequest, slug: str) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """The form for a new endpoint agent."""
     if not isinstance(request.user, User):
-        return _log_in_first(resolve_url("agents:new"))
+        return redirect_to_login(resolve_url("agents:new"))
     if request.method != "POST":
         return _form_page(request, EndpointForm(initial=initial(request.user)))
     form = EndpointForm(request.POST)
@@ -125,14 +149,32 @@ def visibility(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_POST
+def facts(request: HttpRequest, slug: str) -> HttpResponse:
+    """Store what the owner of an agent says about it, and whether it plays the daily seed."""
+    agent = Agent.objects.filter(retired=False).visible_to(request.user).filter(slug=slug).first()
+    if agent is None:
+        raise Http404("There is no such agent, or it is private.")
+    if agent.owner is None or agent.owner != request.user:
+        raise PermissionDenied("Only the owner of an agent can say what it is.")
+    form = FactsForm(agent, request.POST)
+    if form.is_valid():
+        operations.declare(agent, form.said)
+        messages.success(request, "Saved.")
+    else:
+        sentences = " ".join(str(error) for errors in form.errors.values() for error in errors)
+        messages.error(request, f"{sentences} Nothing was changed.")
+    return redirect(agent)
+
+
+@require_POST
 def delete(request: HttpRequest, slug: str) -> HttpResponse:
     """Delete an endpoint agent or an uploaded checkpoint. Its episodes keep its name."""
     agent = Agent.objects.deletable_by(request.user).filter(slug=slug).first()
     if agent is None:
         raise Http404("There is no such agent, or it is private.")
     operations.delete(agent)
-    lost = "key" if agent.kind == Agent.Kind.ENDPOINT else "weights"
-    messages.success(request, f"{agent.name} and its {lost} were deleted.")
+    lost = LOST_WITH.get(agent.kind, " and its weights were deleted.")
+    messages.success(request, f"{agent.name}{lost}")
     return redirect("agents:list")
 
 
@@ -141,7 +183,7 @@ def delete(request: HttpRequest, slug: str) -> HttpResponse:
 def trial(request: HttpRequest) -> HttpResponse:
     """Send one message to the server with the values of the form, and show the response. Nothing is saved."""
     if not isinstance(request.user, User):
-        return _log_in_first(resolve_url("agents:new"))
+        return redirect_to_login(resolve_url("agents:new"))
     slug = request.POST.get("agent", "")
     stored = _own_endpoint(request, slug).endpoint if slug else None
     form = EndpointForm(request.POST.dict() | {"name": "trial"}, stored=stored)
@@ -161,6 +203,22 @@ def trial(request: HttpRequest) -> HttpResponse:
     return render(request, "agents/edit.html#trial", context)
 
 
+def _lede(agent: Agent) -> str:
+    """What an agent is, in a sentence or two."""
+    if agent.kind == Agent.Kind.ENDPOINT:
+        model = str(agent.endpoint.spec["model"])[:80]
+        return f"The model {model} behind an OpenAI-compatible server, version {agent.endpoint.version} of its set-up."
+    if agent.kind == Agent.Kind.REMOTE:
+        return "A program on the machine of its owner, which connects to this site and waits for seats."
+    if agent.kind != Agent.Kind.CHECKPOINT:
+        return agent.about
+    card = agent.weights.card
+    trained = f" trained on {card['env_id']}" if card.get("env_id") else ""
+    after = f", after update {card['update']:,}" if card.get("job") and card.get("update") else ""
+    origin = " It was uploaded." if agent.weights.uploaded else ""
+    return f"A policy{trained}{after}.{origin}"
+
+
 def _own_endpoint(request: HttpRequest, slug: str) -> Agent:
     agent = Agent.objects.endpoints().filter(slug=slug, owner_id=request.user.pk).first() if request.user.pk else None
     if agent is None:
@@ -175,7 +233,3 @@ def _form_page(
         form.ask_for_key_again()
     context: dict[str, Any] = {"form": form, "agent": agent}
     return render(request, "agents/edit.html", context, status=status)
-
-
-def _log_in_first(back: str) -> HttpResponse:
-    return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")

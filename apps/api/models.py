@@ -9,6 +9,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
+from apps.agents.models import Agent
+
 
 class Scope(models.TextChoices):
     """What a token may do besides reading what its owner may see."""
@@ -16,6 +18,7 @@ class Scope(models.TextChoices):
     READ = "read", "read what you can see, also what is private"
     PLAY = "play", "play, let agents play live, and start duels"
     SUBMIT = "submit", "submit and control evaluations and trainings"
+    ANSWER = "answer", "connect programs that act as remote agents of yours"
     MANAGE = "manage", "add, change and delete agents, upload checkpoints, and change who may see what"
 
 
@@ -26,6 +29,10 @@ class TokenQuerySet(models.QuerySet["ApiToken"]):
         """Tokens that have not expired, of people whose accounts are open."""
         is_current = models.Q(expires=None) | models.Q(expires__gt=timezone.now())
         return self.filter(is_current, user__is_active=True, user__closed=None)
+
+    def of_people(self) -> TokenQuerySet:
+        """Tokens that act for their owners, and not for a single agent alone."""
+        return self.filter(agent=None)
 
 
 class ApiToken(models.Model):
@@ -43,6 +50,8 @@ class ApiToken(models.Model):
     expires = models.DateTimeField(null=True, blank=True)
     last_used = models.DateTimeField(null=True, blank=True)
     """When it was last used, to the minute."""
+    agent = models.ForeignKey(Agent, models.CASCADE, null=True, blank=True, related_name="+")
+    """The remote agent that it connects; it is good for nothing else. Null of all other tokens."""
 
     objects = TokenQuerySet.as_manager()
 
@@ -60,6 +69,8 @@ class ApiToken(models.Model):
     @property
     def scopes_in_words(self) -> str:
         """What it may do, for pages."""
+        if self.agent is not None:
+            return f"connect {self.agent.name}"
         return ", ".join(str(scope) for scope in Scope.values if scope in self.scopes)
 
 

@@ -10,6 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.agents.models import Agent
 from apps.api.models import ApiToken, IdempotentRequest, Scope
 from apps.api.tokens import HINT_LENGTH, PREFIX, digest_of
 from apps.live import end_session
@@ -29,12 +30,15 @@ class TooManyTokens(Exception):
 
 
 @transaction.atomic
-def make_token(user: User, name: str, scopes: Iterable[str], lifetime: timedelta | None = None) -> tuple[ApiToken, str]:
+def make_token(
+    user: User, name: str, scopes: Iterable[str], lifetime: timedelta | None = None, agent: Agent | None = None
+) -> tuple[ApiToken, str]:
     """Make a token, and return it with its secret, which is not stored and cannot be shown again.
 
     Args:
         scopes: what it may do. Every token may read.
         lifetime: how long it is valid; None for ever.
+        agent: a remote agent of the person, which is all that it then connects.
 
     Raises:
         TooManyTokens: if the person has `MAX_TOKENS` tokens.
@@ -43,7 +47,7 @@ def make_token(user: User, name: str, scopes: Iterable[str], lifetime: timedelta
     if ApiToken.objects.filter(user=user).count() >= MAX_TOKENS:
         raise TooManyTokens(f"You have {MAX_TOKENS} tokens, and one person can have no more. Revoke one first.")
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
-    chosen = {Scope.READ.value, *scopes}
+    chosen = {Scope.READ.value, *scopes} if agent is None else {Scope.ANSWER.value}
     token = ApiToken.objects.create(
         user=user,
         name=name,
@@ -51,6 +55,7 @@ def make_token(user: User, name: str, scopes: Iterable[str], lifetime: timedelta
         hint=secret[:HINT_LENGTH],
         scopes=[scope for scope in Scope.values if scope in chosen],
         expires=None if lifetime is None else timezone.now() + lifetime,
+        agent=agent,
     )
     return token, secret
 

@@ -34,7 +34,7 @@ class TokenForm(forms.Form):
     scopes = forms.MultipleChoiceField(
         choices=[(scope.value, scope.label) for scope in Scope if scope is not Scope.READ],
         required=False,
-        error_messages={"invalid_choice": "There is no such scope. Choose play, submit or manage."},
+        error_messages={"invalid_choice": "There is no such scope. Choose play, submit, answer or manage."},
     )
     days = forms.ChoiceField(
         label="Valid for",

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.accounts.request_limits import RequestBucket, account_bucket
-from apps.api.models import ApiToken
+from apps.api.models import ApiToken, TokenQuerySet
 from apps.live.session_user import Tokens
 
 PREFIX = "gw_"
@@ -30,14 +30,23 @@ def digest_of(secret: str) -> str:
 def viewer_of_token(header_value: str) -> ApiToken | None:
     """The valid token in an `Authorization` header (`Bearer gw_...`), with its user; None if there is none.
 
-    The use is recorded, once a minute at most.
+    The use is recorded, once a minute at most. Tokens that only connect an agent are not found (`any_token`).
     """
+    return _token_in(header_value, ApiToken.objects.valid().of_people())
+
+
+def any_token(header_value: str) -> ApiToken | None:
+    """The same, also of a token that only connects an agent."""
+    return _token_in(header_value, ApiToken.objects.valid())
+
+
+def _token_in(header_value: str, tokens: TokenQuerySet) -> ApiToken | None:
     scheme, _, secret = header_value.partition(" ")
     secret = secret.strip()
     is_token = scheme.lower() == "bearer" and secret.isascii() and secret.startswith(PREFIX)
     if not is_token or len(header_value) > MAX_HEADER_CHARACTERS:
         return None
-    token = ApiToken.objects.valid().select_related("user").filter(digest=digest_of(secret)).first()
+    token = tokens.select_related("user").filter(digest=digest_of(secret)).first()
     if token is not None:
         _note_use(token)
     return token
@@ -51,7 +60,7 @@ def buckets_of(token: ApiToken) -> list[RequestBucket]:
 
 def buckets_of_header(header_value: str) -> list[RequestBucket] | None:
     """What a request with this `Authorization` header takes from; None if its token is not valid."""
-    token = viewer_of_token(header_value)
+    token = any_token(header_value)
     return None if token is None else buckets_of(token)
 
 
@@ -61,7 +70,9 @@ def _key_of(header_value: str) -> str | None:
 
 
 def _user_of(key: str) -> User | None:
-    token = ApiToken.objects.valid().select_related("user").filter(pk=key).first() if key.isdecimal() else None
+    token = (
+        ApiToken.objects.valid().of_people().select_related("user").filter(pk=key).first() if key.isdecimal() else None
+    )
     return None if token is None else token.user
 
 

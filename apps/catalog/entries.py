@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -48,8 +49,21 @@ REPLAY_MEANING = {
     "taped": "External outputs are recorded, and a replay uses the recorded outputs.",
     "none": "Episodes are stored and shown, but cannot be run again.",
 }
-MAX_FULL_FAMILIES = 6
-"""A group with more families than this, all of one difficulty, is shown as a compact list."""
+BOARDS = {
+    "grid": "Grid",
+    "letters": "Letters",
+    "towers": "Towers",
+    "chat": "Conversation",
+    "links": "Pages and links",
+    "code": "Code",
+    "terminal": "Terminal",
+    "text": "Text",
+    "image": "Pictures",
+    "": "Other",
+}
+"""The kind of a view to its name, in the order of the catalog."""
+_VARIANT = re.compile(r"(.+)-(?:(python|search)|(d\d))")
+"""Environments that the catalog shows as variants of another one: with a tool, or of a depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +107,8 @@ class Entry:
     turn_limit: int | None
     """The maximal number of turns; None if every episode draws it, 0 if there is no limit."""
     has_expert: bool
+    board_kind: str
+    """The kind of its board as a key of `BOARDS`, without making the environment."""
     text: str
     """The lower-case text that a search looks at."""
 
@@ -109,6 +125,21 @@ class Entry:
     def difficulty(self) -> str:
         """The suffix of the id: `easy`, `hard`, `random`, or `against expert`; `default` if there is none."""
         return self.spec.difficulty.replace("vs-", "against ") or "default"
+
+    @property
+    def family(self) -> str:
+        """The name that it shares with its difficulties and, in the catalog, with its variants."""
+        variant = _VARIANT.fullmatch(self.spec.family)
+        return variant[1] if variant else self.spec.family
+
+    @property
+    def variant(self) -> str:
+        """What tells it apart within its family, in a word or two: its difficulty, its tool or its version."""
+        found = _VARIANT.fullmatch(self.spec.family)
+        if found:
+            return f"with {found[2]}" if found[2] else found[3]
+        version = self.id.partition("-v")[2].partition("-")[0]
+        return f"{self.difficulty}, v{version}" if version not in ("", "0") else self.difficulty
 
     @property
     def category(self) -> str:
@@ -216,11 +247,6 @@ class Group:
     families: tuple[Family, ...]
 
     @property
-    def compact(self) -> bool:
-        """Whether one line for each family is enough: there are many, and each has a single difficulty."""
-        return len(self.families) > MAX_FULL_FAMILIES and all(len(family.entries) == 1 for family in self.families)
-
-    @property
     def count(self) -> int:
         """The number of environments in the group."""
         return sum(len(family.entries) for family in self.families)
@@ -264,7 +290,7 @@ def families(entries: Iterable[Entry]) -> list[Family]:
     """Group entries by family, keeping their order."""
     grouped: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
-        grouped.setdefault((entry.spec.category, entry.spec.family), []).append(entry)
+        grouped.setdefault((entry.spec.category, entry.family), []).append(entry)
     return [Family(name, tuple(members)) for (_, name), members in grouped.items()]
 
 
@@ -298,7 +324,15 @@ def entry_of(env_id: str) -> Entry:
         arguments=tuple(Argument(name, argument_text(value)) for name, value in arguments.items()),
         turn_limit=1 if spec.turns == "single" else arguments.get("max_turns", 0),
         has_expert=has_expert(env_id),
+        board_kind=_board_kind(spec, factory),
     )
+
+
+def _board_kind(spec: EnvSpec, factory: Callable[..., gem.Env] | None) -> str:
+    """The kind of board that the environment declares, or that its `view` says it returns; empty if neither does."""
+    declared = str(getattr(getattr(factory, "view", None), "__annotations__", {}).get("return", ""))
+    kind = spec.board or declared.removesuffix("View").lower()
+    return kind if kind in BOARDS else ""
 
 
 def _load(spec: EnvSpec) -> Callable[..., gem.Env] | None:

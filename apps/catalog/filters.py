@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from apps.catalog.entries import Entry
+from apps.catalog import plays
+from apps.catalog.entries import BOARDS, Entry
 
 MAX_WORDS = 8
 
@@ -60,10 +61,12 @@ PROPERTIES = (
     _Property("seats", "Seats", lambda entry: ("one" if entry.spec.seats == 1 else "two or more",)),
     _Property("replay", "Replay", lambda entry: (entry.replay,)),
     _Property("difficulty", "Difficulty", lambda entry: (entry.difficulty,)),
+    _Property("board", "Board", lambda entry: (BOARDS[entry.board_kind],)),
 )
 
 SORTS: dict[str, str] = {
     "name": "Sort by name",
+    "played": "Most played",
     "random": "Hardest for the random agent",
     "expert": "Hardest for the expert",
 }
@@ -101,7 +104,10 @@ class Filter:
         """The entries that match, sorted."""
         matches = [entry for entry in entries if self._has_words(entry) and self._has_choices(entry)]
         if self.sort == "name":
-            return sorted(matches, key=lambda entry: (entry.place, entry.category, entry.spec.family.lower()))
+            return sorted(matches, key=lambda entry: (entry.place, entry.category, entry.family.lower()))
+        if self.sort == "played":
+            played = plays.of_families(entries)
+            return sorted(matches, key=lambda entry: -played[entry.spec.category, entry.family])
         return sorted(matches, key=lambda entry: _solved(entry, self.sort))
 
     def facets(self, entries: Sequence[Entry]) -> list[Facet]:
@@ -118,6 +124,11 @@ class Filter:
                 relaxed.append((label, self._without(prop)))
         reliefs = [Relief(label, fewer.query, len(fewer.apply(entries))) for label, fewer in relaxed]
         return sorted((relief for relief in reliefs if relief.count), key=lambda relief: relief.count)
+
+    def choosing(self, name: str, value: str) -> str:
+        """The query string of this search with only this value of a property; without any, if it is empty."""
+        chosen = {other: values for other, values in self.chosen.items() if other != name}
+        return replace(self, chosen={**chosen, name: frozenset({value})} if value else chosen).query
 
     def _without(self, prop: _Property) -> Filter:
         return replace(self, chosen={name: values for name, values in self.chosen.items() if name != prop.name})

@@ -1,7 +1,8 @@
 """Previews of environments: the first turn of an episode, and a picture of the board in its middle.
 
 Making a preview creates the environment and plays an episode, which may take seconds or fail in any way. A thread does
-this, and a page waits for it only as long as it chooses to.
+this, and a page waits for it only as long as it chooses to. Of an environment whose turns run in workers, only the
+first observation is read, and only where the data say which action is right; no data are downloaded for it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Literal
 import gem
 from apps.catalog.badges import Badge, Tone
 from gem.agents import has_expert, make_agent
+from gem.datasets.names import NAMED_DATASETS
 from gem.errors import MissingMethod
 from gem.registry import EnvSpec
 from gem.replay import frames
@@ -58,8 +60,15 @@ class PreviewSample:
     prompt: str
     """The suffix that an agent reads after the observation; often the board."""
     action: str
-    """The expert's first action, or a random action if there is no expert."""
+    """The expert's first action, or else the one with the reference answer; empty if there is neither."""
     view: View
+    by: Literal["expert", "reference", ""] = ""
+    """Where the action comes from."""
+
+    @property
+    def label(self) -> str:
+        """What the action is, in words."""
+        return "action of the expert" if self.by == "expert" else "action with the reference answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,7 @@ class _PreviewRequest:
         return is_broken and time.monotonic() - self.at > RETRY_SECONDS
 
 
+ELSEWHERE = Preview("elsewhere", "It runs in worker processes, so the web server has not checked it.")
 _requests: dict[str, _PreviewRequest] = {}
 _lock = threading.Lock()
 _slots = threading.Semaphore(MAX_PARALLEL)
@@ -111,8 +121,8 @@ def preview(env_id: str, wait: float = 0.0) -> Preview:
         )
     if spec.unavailable_reason():
         return Preview("unavailable", spec.unavailable_reason())
-    if spec.cost == "slow":
-        return Preview("elsewhere", "It runs in worker processes, so the web server has not checked it.")
+    if spec.cost == "slow" and not _has_reference(spec):
+        return ELSEWHERE
     with _lock:
         request = _requests.get(env_id)
         if request is None or request.stale:
@@ -147,18 +157,42 @@ def _missing(requires: tuple[str, ...], _when: int) -> list[str]:
 
 
 def _make_preview(answer: Future[Preview], env_id: str) -> None:
+    spec = gem.spec(env_id)
     with _slots:
         try:
-            answer.set_result(Preview("ready", sample=_make_sample(env_id)))
+            if spec.cost == "slow":
+                answer.set_result(replace(ELSEWHERE, sample=_first_turn(spec)))
+            else:
+                answer.set_result(Preview("ready", sample=_make_sample(spec)))
         except Exception as error:  # an environment may break in any way; the catalog shows the others
             logger.warning("The catalog has no picture of %s", env_id, exc_info=True)
-            answer.set_result(Preview("broken", f"It failed when it was checked: {type(error).__name__}: {error}"))
+            problem = f"It failed when it was checked: {type(error).__name__}: {error}"
+            answer.set_result(ELSEWHERE if spec.cost == "slow" else Preview("broken", problem))
 
 
-def _make_sample(env_id: str) -> PreviewSample:
-    with closing(gem.make(env_id)) as env:
+def _has_reference(spec: EnvSpec) -> bool:
+    """Whether the data of the environment may say which action is right."""
+    try:
+        return hasattr(spec.load(), "reference_action")
+    except Exception:  # a module may break in any way while it is imported; the catalog shows the others
+        logger.warning("The catalog cannot load %s", spec.id, exc_info=True)
+        return False
+
+
+def _first_turn(spec: EnvSpec) -> PreviewSample:
+    """The first turn, on the built-in sample where there is one, with the action of the reference if there is one."""
+    named = NAMED_DATASETS.get(str(spec.kwargs.get("dataset", "")))
+    data = {"dataset": f"sample:{named.sample}"} if named and named.sample else {}
+    with closing(gem.make(spec.id, **data)) as env:
         observation, info = env.reset(seed=SEED)
-        first = PreviewSample(observation, str(info.get("suffix", "")), "", env.view())
+        find_reference = getattr(env.unwrapped, "reference_action", None)
+        action = (find_reference() or "") if find_reference else ""
+        suffix = str(info.get("suffix", ""))
+        return PreviewSample(observation, suffix, action, env.view(), "reference" if action else "")
+
+
+def _make_sample(spec: EnvSpec) -> PreviewSample:
+    env_id, first = spec.id, _first_turn(spec)
     agent = make_agent("expert" if has_expert(env_id) else "random")
     limit = [{"name": "time_limit", "max_turns": MAX_TURNS}]
     try:
@@ -167,4 +201,6 @@ def _make_sample(env_id: str) -> PreviewSample:
         return first
     actions = [turn.action for turn in record.turns]
     drawn = list(frames(record.identity, actions[: math.ceil(PROGRESS * len(actions))], record.infos))
-    return replace(first, action=actions[0] if actions else "", view=drawn[-1].view)
+    if not has_expert(env_id):
+        return first if first.action else replace(first, view=drawn[-1].view)
+    return replace(first, action=actions[0] if actions else "", view=drawn[-1].view, by="expert")

@@ -5,13 +5,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from apps.catalog.entries import Entry, all_entries, entry_of, families, groups, variants_of
+from apps.catalog.entries import Entry, Group, all_entries, entry_of, families, groups, variants_of
 from apps.catalog.filters import SORTS, Filter
 from apps.catalog.previews import preview
 from apps.htmx import wants_part
 from gem.errors import UnknownEnvironment
 
-FAMILIES_PER_PAGE = 60
+FAMILIES_PER_PAGE = 24
 PREVIEW_TIMEOUT_SECONDS = 0.3
 """How long a page waits for a preview. After that the browser requests it again."""
 PICTURE_CACHE_SECONDS = 600
@@ -26,15 +26,21 @@ def list_environments(request: HttpRequest) -> HttpResponse:
     matches = search.apply(entries)
     page = Paginator(families(matches), FAMILIES_PER_PAGE).get_page(request.GET.get("page"))
     is_part = wants_part(request)
+    facets = search.facets(entries)
+    boards = next((facet.choices for facet in facets if facet.name == "board"), ())
+    board = next(iter(search.chosen.get("board", ())), "")
     context = {
         "search": search,
         "query": request.GET.get("q", ""),
         "sorts": SORTS,
         "page": page,
-        "groups": groups(page),
+        "groups": groups(page) if search.sort == "name" else [Group("", tuple(page))],
         "match_count": len(matches),
         "total": len(entries),
-        "facets": search.facets(entries),
+        "facets": [facet for facet in facets if facet.name != "board"],
+        "boards": [(choice, search.choosing("board", choice.value)) for choice in boards if choice.count],
+        "board": board,
+        "any_board": search.choosing("board", ""),
         "reliefs": [] if matches else search.reliefs(entries),
         "is_part": is_part,
     }

@@ -8,9 +8,11 @@ from django import forms
 
 from apps.accounts.models import Viewer, default_visibility
 from apps.agents.models import Agent
-from apps.play.forms import PACES, EnvironmentField, SeedField, environments
+from apps.play.forms import PACES, EnvironmentField, EnvironmentInput, SeedField, environments, playable
 from apps.visibility import VisibilityField
 from gem import registry
+from gem.errors import UnknownEnvironment
+from gem.registry import EnvSpec
 
 MYSELF = "you"
 """The choice that stands for the person who fills in the form. No agent has this slug."""
@@ -42,7 +44,7 @@ class DuelForm(forms.Form):
         self.user = user
         self.fields["visibility"].initial = default_visibility(user)
         env_id, first, second = self.fields["env_id"], self.fields["first"], self.fields["second"]
-        assert isinstance(env_id.widget, forms.Select)
+        assert isinstance(env_id.widget, EnvironmentInput)
         assert isinstance(first, forms.ChoiceField)
         assert isinstance(second, forms.ChoiceField)
         env_id.widget.choices = [
@@ -55,7 +57,17 @@ class DuelForm(forms.Form):
 
     def _agents(self, name: str) -> list[tuple[str, str]]:
         agents = Agent.objects.offered_to(self.user, str(self[name].value() or ""))
+        if not self.is_bound:
+            agents = playable(agents, self._chosen)
         return [(agent.slug, agent.name) for agent in agents]
+
+    @property
+    def _chosen(self) -> EnvSpec | None:
+        """The chosen environment; None if none is chosen or the id is unknown."""
+        try:
+            return registry.spec(str(self["env_id"].value() or ""))
+        except UnknownEnvironment:
+            return None
 
     def clean_pace(self) -> float:
         """The pace in seconds per turn; 1 if nothing was chosen."""

@@ -108,6 +108,7 @@ def _solved(side: Side) -> dict[int, bool]:
         episode__wrappers=episode.wrappers,
         episode__status=Episode.Status.ENDED,
         episode__parent=None,
+        episode__taken_over=False,
     )
     newest = seats.order_by("-episode__created").values_list("episode__seed", "episode__success")[:MAX_SEEDS]
     return {seed: bool(success) for seed, success in reversed(newest)}

@@ -22,8 +22,8 @@ from apps.live import recheck_access, wake
 from apps.play.models import Show
 from apps.play.shows import operations as shows
 from apps.visibility import Visibility
-from gem.core import check_seed
 from gem.errors import EnvironmentFailure
+from gem.validation.values import check_seed
 
 MAX_EPISODES = 4
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 
-from django.db import transaction
+from django.db import connection, transaction
 
 import gem
 from apps.episodes.errors import EpisodeEnded, NotFound, Outdated, Sealed
 from apps.episodes.models import Episode, Seat, Turn
-from apps.episodes.operations import Occupant, abandon, cached_state
+from apps.episodes.operations import MAX_SECRET_SEED, Occupant, abandon, cached_state
 from apps.episodes.restore import STAYS_READABLE, restore_at
 from gem.errors import UnknownEnvironment, VersionChanged
 from gem.seats import rewards
@@ -26,9 +26,37 @@ def draft_fork(episode: Episode, turn: int) -> Episode:
         Sealed: the seats still have secrets from one another.
         NotFound, EpisodeEnded, Outdated: see `draft_branch`.
     """
+    check_sealed(episode)
+    return draft_branch(episode, turn)
+
+
+def draft_continuations(episode: Episode, turn: int, count: int) -> list[Episode]:
+    """As many branches after `turn`, of which agents play each in a way of its own (see `draw_key_of`).
+
+    Raises:
+        Sealed, NotFound, EpisodeEnded, Outdated: see `draft_fork`.
+    """
+    check_sealed(episode)
+    env = _restored(episode, turn)
+    return [_draft(episode, turn, env) for _ in range(count)]
+
+
+def draw_key_of(branch: Episode) -> int:
+    """What agents that sample draw by in this branch, so that they do not play all branches of a turn alike.
+
+    What the environment draws stays as it would have been, because the record has to be replayed from its seed.
+    """
+    return 1 + int.from_bytes(branch.pk.encode()) % MAX_SECRET_SEED
+
+
+def check_sealed(episode: Episode) -> None:
+    """Refuse to fork an episode whose seats still have secrets from one another.
+
+    Raises:
+        Sealed: the message is for the person.
+    """
     if episode.sealed:
         raise Sealed("A branch would reveal secrets of the seats. Fork the episode after it ends.")
-    return draft_branch(episode, turn)
 
 
 @transaction.atomic
@@ -56,6 +84,11 @@ def draft_branch(episode: Episode, turn: int) -> Episode:
         EpisodeEnded: no turn can follow that turn.
         Outdated: see `restore`.
     """
+    return _draft(episode, turn, _restored(episode, turn))
+
+
+def _restored(episode: Episode, turn: int) -> gem.Env:
+    """The environment after `turn`. Raises the errors of `draft_branch`."""
     if episode.closed:
         raise Sealed(
             "This episode is ranked, so it is played once and without branches. It opens for everybody when its season "
@@ -66,9 +99,12 @@ def draft_branch(episode: Episode, turn: int) -> Episode:
     if turn == episode.turn_count and episode.status == Episode.Status.ENDED:
         raise EpisodeEnded("No turn can follow the last one. Fork from an earlier turn.")
     try:
-        env = restore_at(episode, turn)
+        return restore_at(episode, turn)
     except (VersionChanged, UnknownEnvironment) as error:
         raise Outdated(f"{error} {STAYS_READABLE}") from error
+
+
+def _draft(episode: Episode, turn: int, env: gem.Env) -> Episode:
     return Episode(
         parent=episode,
         parent_turn=turn,
@@ -87,24 +123,51 @@ def draft_branch(episode: Episode, turn: int) -> Episode:
     )
 
 
-@transaction.atomic
 def store_branch(branch: Episode, *, seats: Sequence[Occupant]) -> Episode:
     """Store a branch (see `draft_branch`) with the turns of its parent, to be continued by `seats`."""
-    assert branch.parent is not None
-    branch.save(force_insert=True)
-    past = list(branch.parent.turns.filter(number__lte=branch.parent_turn).defer(None).order_by("number"))
-    for turn_copy in past:
-        turn_copy.episode, turn_copy.seq = branch, turn_copy.number
-    Turn.objects.bulk_create(past)
-    for number, occupant in enumerate(seats):
-        total = sum((rewards(turn_copy.reward, turn_copy.info)[number] for turn_copy in past), 0.0)
-        Seat.objects.create(
+    return store_branches([branch], seats=seats)[0]
+
+
+@transaction.atomic
+def store_branches(branches: list[Episode], *, seats: Sequence[Occupant]) -> list[Episode]:
+    """Store branches from one turn of one episode (see `draft_continuations`), all to be continued by `seats`."""
+    parent, turn = branches[0].parent, branches[0].parent_turn
+    assert parent is not None
+    for branch in branches:
+        branch.save(force_insert=True)
+    _copy_turns(parent, turn or 0, [branch.pk for branch in branches])
+    past = [
+        rewards(reward, info)
+        for reward, info in parent.turns.filter(number__lte=turn).order_by("number").values_list("reward", "info")
+    ]
+    Seat.objects.bulk_create(
+        Seat(
             episode=branch,
             number=number,
             agent=occupant.agent,
             user=occupant.user,
             visitor=occupant.visitor,
-            total_reward=total,
-            set_up=occupant.agent.set_up,
+            total_reward=sum((earned[number] for earned in past), 0.0),
+            set_up=set_up,
         )
-    return branch
+        for number, (occupant, set_up) in enumerate(zip(seats, [each.agent.set_up for each in seats], strict=True))
+        for branch in branches
+    )
+    return branches
+
+
+def _copy_turns(parent: Episode, last: int, keys: Sequence[str]) -> None:
+    """Copy the first turns of an episode to those with these keys, without reading them: states are large."""
+    table = Turn._meta  # noqa: SLF001 (Django documents it)
+    changed = {"episode", "seq", "created"}
+    columns = ", ".join(f'"{field.column}"' for field in table.concrete_fields if field.name not in changed)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            INSERT INTO {table.db_table} (episode_id, seq, created, {columns})
+            SELECT branch.id, number, now(), {columns}
+            FROM {table.db_table} CROSS JOIN unnest(%s::text[]) AS branch (id)
+            WHERE episode_id = %s AND number <= %s
+            """,  # noqa: S608 (names of columns, nothing from outside)
+            [list(keys), parent.pk, last],
+        )

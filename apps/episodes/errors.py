@@ -35,6 +35,13 @@ class EpisodeEnded(Refusal):
     title = "The episode is over"
 
 
+class NothingToUndo(Refusal):
+    """The person has not played a turn that could be undone."""
+
+    status = 409
+    title = "There is nothing to undo"
+
+
 class NotYourTurn(Refusal):
     """The seat belongs to somebody else."""
 

@@ -24,15 +24,16 @@ import gem
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound
-from apps.episodes.models import Batch, DuelChange, Episode, PendingTurn, Seat, Turn
+from apps.episodes.models import TAKEN, Batch, DuelChange, Episode, PendingTurn, Seat, Turn
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
 from apps.live import publish, recheck_access
 from apps.visibility import Visibility
 from gem import replay
-from gem.core import Step, check_seed, check_step
+from gem.core import Step
 from gem.errors import EnvironmentFailure, InvalidArgument, Side, failure_of
 from gem.records import Identity, TurnRecord
 from gem.seats import rewards, success
+from gem.validation.values import check_seed, check_step
 from gem.wrappers.wrapper_factory import wrap
 
 logger = logging.getLogger(__name__)
@@ -40,6 +41,8 @@ logger = logging.getLogger(__name__)
 TURN_FIELDS = [
     "turn_count", "seq", "terminated", "truncated", "success", "status", "ended", "state", "acting",
 ]  # fmt: skip
+BY_PERSON = "person"
+"""In the `extra` of a turn that a person played in the seat of an agent, as `by`."""
 MAX_RANDOM_SEED = 1_000_000
 """Random seeds are below this, so that they are short enough to read out."""
 MAX_SECRET_SEED = 2**53
@@ -53,6 +56,8 @@ class Occupant:
     agent: Agent
     user: User | None = None
     visitor: str = ""
+    name: str = ""
+    """The name that a person without an account has chosen."""
 
 
 def begin(
@@ -132,6 +137,7 @@ def store(
             agent=occupant.agent,
             user=occupant.user,
             visitor=occupant.visitor,
+            name=occupant.name,
             set_up=occupant.agent.set_up,
         )
         for number, occupant in enumerate(seats)
@@ -203,6 +209,8 @@ def record_turn(
         extra["replaced"] = replaced
         action = storable(action)
     seat = episode.acting
+    if episode.taken_over and episode.seats.filter(TAKEN, number=seat).exists():
+        extra["by"] = BY_PERSON
     observation, reward, terminated, truncated, info = answer or step(episode, env, action)
     episode.turn_count += 1
     episode.seq += 1

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from django.db.models import BigIntegerField, FloatField, Sum
+from django.db.models import BigIntegerField, F, FloatField, Sum
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+import gem
 from apps.agents.models import Agent
 from apps.episodes.errors import Outdated
-from apps.episodes.models import Episode, PendingTurn, Seat, Turn
+from apps.episodes.handovers import lines_of
+from apps.episodes.models import Episode, Handover, PendingTurn, Seat, Turn
 from apps.episodes.replays.replay_frames import no_board, record_in_words
 from apps.episodes.restore import restore
 from apps.episodes.text import example_in
@@ -32,7 +35,7 @@ IDLE_SECONDS = 60
 """After so long without a turn, the episode of a person counts as waiting instead of live."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """An episode after its last turn, as one viewpoint may see it."""
 
@@ -49,6 +52,8 @@ class Snapshot:
     """The seats to act: several if all choose at the same time."""
     pending: PendingTurn | None = None
     """An accepted turn that a worker has still to play, or could not play."""
+    env: gem.Env | None = None
+    """The environment, which nobody steps; None if it cannot be restored."""
 
     @property
     def underway(self) -> bool:
@@ -111,7 +116,7 @@ class Snapshot:
         namesakes = [other for other in self.seats if other.agent.name == seat.agent.name]
         if len(namesakes) > 1:
             return f"Waiting for the {seat.ordinal} seat"
-        return "Waiting for a person" if seat.agent.kind == Agent.Kind.HUMAN else f"Waiting for {seat.agent.name}"
+        return "Waiting for a person" if seat.is_persons else f"Waiting for {seat.agent.name}"
 
     @property
     def seat_won(self) -> bool:
@@ -175,6 +180,18 @@ class Snapshot:
         return "\n\n".join(part for part in (self.observation, str(self.info.get("suffix", ""))) if part)
 
     @property
+    def beyond_board(self) -> str | None:
+        """What an agent reads besides the text that the board shows word for word; None if the board shows none of it.
+
+        The output of a tool counts as shown, because the tool call stands beside it.
+        """
+        if self.latest is not None and self.latest.info.get("tool_calls"):
+            return str(self.info.get("suffix", ""))
+        on_board, read = str(self.view.get("text") or "").strip(), self.observation.strip()
+        shown = next((part for part in (on_board, read) if part and part in on_board and part in read), None)
+        return None if shown is None else self.prompt.replace(shown, "", 1).strip()
+
+    @property
     def turn_now(self) -> int:
         """The number of the current turn, or of the last one if the episode is over."""
         return self.episode.turn_count + (not self.episode.over)
@@ -190,6 +207,11 @@ class Snapshot:
         """Why the agent was paused automatically, in a sentence; empty if it was not."""
         show = getattr(self.episode, "show", None)
         return show.trouble if show and not self.episode.over else ""
+
+    @property
+    def asks_remotes(self) -> bool:
+        """Whether agents that run elsewhere play in it, which may have to connect first."""
+        return not self.episode.over and any(seat.agent.kind == Agent.Kind.REMOTE for seat in self.seats)
 
     @property
     def spent(self) -> Spent | None:
@@ -211,7 +233,7 @@ class Snapshot:
         return IDLE_SECONDS if waits_for_person and not self.episode.over else None
 
     def _is_person(self, number: int) -> bool:
-        return self.seats[number].agent.kind == Agent.Kind.HUMAN
+        return self.seats[number].is_persons
 
     @property
     def waiting(self) -> str:
@@ -227,15 +249,20 @@ class Snapshot:
             return "paused"
         if self.idle_after is None:
             return ""
-        since = self.latest.created if self.latest else self.episode.created
-        return self.waiting if (timezone.now() - since).total_seconds() > self.idle_after else ""
+        return self.waiting if self.turn_seconds > self.idle_after else ""
+
+    @property
+    def turn_seconds(self) -> int:
+        """For how long the present turn has lasted."""
+        began = self.latest.created if self.latest else self.episode.created
+        return max(0, int((timezone.now() - began).total_seconds()))
 
     @property
     def example(self) -> str:
         """An example action from the environment's instructions."""
-        return example_in(
-            observation_for_seat(max(self.viewpoint, 0), self.episode.first_observation, self.episode.first_info)[0]
-        )
+        first, info = self.episode.first_observation, self.episode.first_info
+        observation, info = observation_for_seat(max(self.viewpoint, 0), first, info)
+        return example_in(f"{observation}\n\n{info.get('suffix', '')}")
 
     @property
     def expert(self) -> bool:
@@ -249,12 +276,34 @@ class Snapshot:
 
     @property
     def helps(self) -> bool:
-        """Whether this viewpoint may ask the expert for a hint: not if it would help against another person."""
-        return not self.episode.in_duel and self.expert and self.viewpoint != SPECTATOR and self.among_agents
+        """Whether this viewpoint may ask for a hint: not if it would help against another person."""
+        knows = self.expert or self.has_reference
+        return not self.episode.in_duel and knows and self.viewpoint != SPECTATOR and self.among_agents
 
-    def since(self, seq: int) -> list[Turn]:
-        """The turns played after `seq`, newest first."""
-        return [turn for turn in self.turns if turn.seq is not None and turn.seq > seq]
+    @property
+    def has_reference(self) -> bool:
+        """Whether the environment knows the next step from a reference; in a ranked episode it tells nobody."""
+        return not self.episode.closed and hasattr(getattr(self.env, "unwrapped", None), "next_step")
+
+    @cached_property
+    def lines(self) -> list[Turn | Handover]:
+        """The lines of the history, newest first: turns and, between them, when a person took or returned a seat."""
+        return lines_of(self.episode, self.turns, self.viewpoint, sealed=self.sealed)
+
+    def since(self, seq: int) -> list[Turn | Handover]:
+        """The lines of the history after `seq`, newest first."""
+        return [line for line in self.lines if line.seq is not None and line.seq > seq]
+
+    @property
+    def taken(self) -> Seat | None:
+        """The viewing seat, if the person has taken it from its agent."""
+        seat = None if self.viewpoint == SPECTATOR else self.seats[self.viewpoint]
+        return seat if seat is not None and seat.is_taken and not self.episode.over else None
+
+    @property
+    def held_by_person(self) -> Seat | None:
+        """The seat of an agent that a person has now."""
+        return None if self.episode.over else next((seat for seat in self.seats if seat.is_taken), None)
 
     @property
     def omitted(self) -> int:
@@ -303,20 +352,26 @@ class Standing:
 
 def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapshot:
     """The episode as `viewpoint` (a seat or `gem.seats.SPECTATOR`) may see it, with its last `history` turns."""
+    return _snapshot(episode, viewpoint, list(episode.turns.order_by("-number")[:history]))
+
+
+def _snapshot(episode: Episode, viewpoint: int, turns: Sequence[Turn]) -> Snapshot:
+    """The snapshot with these turns, newest first."""
     sealed = episode.sealed
     seats = _seats_of(episode)
-    view, to_act = _now(episode, viewpoint)
+    view, to_act, env = _now(episode, viewpoint)
     if viewpoint != SPECTATOR and seats[viewpoint].held:
         view = without_actions(view)
     return Snapshot(
         episode=episode,
         seats=seats,
         view=view,
-        turns=[conceal(turn, viewpoint, sealed=sealed) for turn in episode.turns.order_by("-number")[:history]],
+        turns=[conceal(turn, viewpoint, sealed=sealed) for turn in turns],
         viewpoint=viewpoint,
         sealed=sealed,
         to_act=tuple(number for number in to_act if not seats[number].held),
         pending=PendingTurn.objects.filter(episode=episode).first() if episode.slow else None,
+        env=env,
     )
 
 
@@ -332,11 +387,22 @@ def public_snapshot(episode: Episode, history: int = HISTORY) -> Snapshot:
     return snapshot(episode, public_viewpoint(episode), history)
 
 
-def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...]]:
-    """The board (text if it cannot be drawn) after the last turn, as `viewpoint` sees it, and the seats to act."""
+def public_snapshots(episodes: Sequence[Episode]) -> list[Snapshot]:
+    """The episodes as spectators may see them, each with its last turn; one query for the turns of all."""
+    last = Turn.objects.filter(episode__in=episodes, number=F("episode__turn_count"))
+    turns = {turn.episode_id: turn for turn in last}
+    return [
+        _snapshot(episode, public_viewpoint(episode), [turns[episode.pk]] if episode.pk in turns else [])
+        for episode in episodes
+    ]
+
+
+def _now(episode: Episode, viewpoint: int) -> tuple[View, tuple[int, ...], gem.Env | None]:
+    """The board (text if it cannot be drawn) after the last turn, as `viewpoint` sees it, the seats to act, and the
+    environment."""
     try:
         env = restore(episode)
     except Outdated as error:
         in_words = record_in_words(episode, episode.turn_count) if episode.slow else None
-        return in_words or no_board(episode, str(error)), () if episode.over else (episode.acting,)
-    return env.view(viewpoint), () if episode.over else env.to_act
+        return in_words or no_board(episode, str(error)), () if episode.over else (episode.acting,), None
+    return env.view(viewpoint), () if episode.over else env.to_act, env

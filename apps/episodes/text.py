@@ -64,7 +64,22 @@ _BOXED = re.compile(r"(\\boxed\{[^{}.…\n]{1,60}\})")
 _EXAMPLE = re.compile(r"example,?\s+" + _BOXED.pattern)
 
 
+_TAGS = re.compile(r"<([a-z_]{1,20})> and </\1>")
+_TAGS_OF_ANSWERS = {"information"}
+"""Tags in which a tool answers; nobody writes them."""
+ANY_BOX = "\\boxed{…}"
+
+
 def example_in(rules: str) -> str:
-    r"""The example action in an environment's instructions, or the first action in them: `\boxed{reveal 3 4}`."""
+    r"""The example action in an environment's instructions, or the first action in them: `\boxed{reveal 3 4}`.
+
+    Where actions stand between tags, it is the tags: `<search>…</search> or <answer>…</answer>`.
+    """
     shown = _EXAMPLE.search(rules) or _BOXED.search(rules)
-    return shown[1] if shown else "\\boxed{…}"
+    if shown:
+        return shown[1]
+    tags = [tag for tag in dict.fromkeys(_TAGS.findall(rules)) if tag not in _TAGS_OF_ANSWERS]
+    forms = [f"<{tag}>…</{tag}>" for tag in tags]
+    if not forms or "\\boxed{}" in rules:
+        forms.append(ANY_BOX)
+    return " or ".join(forms)

@@ -2,8 +2,9 @@
 
 from django.urls import path
 
-from apps.episodes import fragments, views
-from apps.episodes.replays import downloads
+from apps.episodes import views
+from apps.episodes.lists import fragments
+from apps.episodes.replays import downloads, sharing
 from apps.episodes.replays import views as replays
 
 app_name = "episodes"
@@ -19,5 +20,9 @@ urlpatterns = [
     path("<slug:episode_id>/episode.jsonl", downloads.episode_jsonl, name="jsonl"),
     path("<slug:episode_id>/verify/", replays.verify, name="verify"),
     path("<slug:episode_id>/verdict/", replays.verdict, name="verdict"),
+    path("<slug:episode_id>/why/", replays.why, name="why"),
+    path("<slug:episode_id>/ask-expert/", replays.ask_expert, name="ask_expert"),
+    path("<slug:episode_id>/embed/", sharing.embed, name="embed"),
+    path("<slug:episode_id>/replay.html", sharing.replay_file, name="replay_file"),
     path("<slug:episode_id>/visibility/", views.visibility, name="visibility"),
 ]

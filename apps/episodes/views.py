@@ -13,9 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import visitors
 from apps.episodes import operations
-from apps.episodes.forms import FilterForm
-from apps.episodes.models import Episode
-from apps.episodes.paging import page_of
+from apps.episodes.lists.forms import FilterForm
+from apps.episodes.lists.paging import page_of
+from apps.episodes.models import Episode, EpisodeQuerySet
 from apps.episodes.snapshot import Snapshot
 from apps.episodes.visibility import choices_of, viewpoint
 from apps.htmx import wants_part
@@ -69,7 +69,7 @@ def list_episodes(request: HttpRequest) -> HttpResponse:
         query.pop(name, None)
     context = {
         "form": form,
-        "page": page_of(matches, request.GET, Episode.objects.with_seats(), PAGE_SIZE),
+        "page": page_of(matches, request.GET, EpisodeQuerySet.with_seats, PAGE_SIZE, at_once=True),
         "query": query.urlencode(),
         "filtered": any(query.values()),
     }

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.episodes.models import Episode, Seat, Turn
+from apps.episodes.models import Episode, EpisodeQuerySet, Seat, Turn
 from apps.visibility import Visibility
 from gem.seats import SPECTATOR
 
@@ -34,6 +34,11 @@ def parent_of(episode: Episode, user: Viewer, visitor: str) -> Episode | None:
     if episode.parent_id is None:
         return None
     return Episode.objects.visible_to(user, visitor).filter(pk=episode.parent_id).first()
+
+
+def branches_of(episode: Episode, user: Viewer, visitor: str) -> EpisodeQuerySet:
+    """The episodes that were forked from this one, as far as lists show them to this person."""
+    return Episode.objects.listed_for(user, visitor).filter(parent=episode)
 
 
 def choices_of(episode: Episode, user: Viewer, visitor: str) -> list[Visibility]:

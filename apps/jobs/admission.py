@@ -5,6 +5,8 @@ job the one that was served longest ago. So shards of different people alternate
 jobs each person has, and so do the jobs of one person. Among these, and only among these, a higher priority comes
 first. A worker that has played long gives its shard back if another
 person waits with less (`should_yield`).
+
+The jobs of the site itself, which have no owner, come after those of all people.
 """
 
 from __future__ import annotations
@@ -29,12 +31,12 @@ WITH RECURSIVE owner(id) AS (
     FROM owner WHERE owner.id IS NOT NULL
 ),
 running AS (
-    SELECT coalesce(job.owner_id, 0) AS owner_id, count(*) AS shards, min(shard.id) AS first
+    SELECT coalesce(job.owner_id, 0) AS owner_id, count(DISTINCT shard.lease_token) AS workers
     FROM jobs_shard shard JOIN jobs_job job ON job.id = shard.job_id
     WHERE shard.state = 'running' AND job.kind = %(kind)s
     GROUP BY 1
 )
-SELECT job.id, job.state, job.owner_id, coalesce(running.shards, 0)
+SELECT job.id, job.state, job.owner_id, coalesce(running.workers, 0), job.priority
 FROM owner
 LEFT JOIN admission_party party ON party.line = %(kind)s AND party.name = 'user:' || owner.id
 LEFT JOIN running ON running.owner_id = owner.id
@@ -52,14 +54,16 @@ CROSS JOIN LATERAL (
      ORDER BY priority DESC, created LIMIT %(few)s)
 ) job
 WHERE owner.id IS NOT NULL AND owner.id <> ALL(%(over_cpu)s::bigint[])
-ORDER BY party.served NULLS FIRST, owner.id, job.priority DESC, job.served NULLS FIRST, job.created, job.id
+ORDER BY owner.id = 0, party.served NULLS FIRST, owner.id,
+    job.priority DESC, job.served NULLS FIRST, job.created, job.id
 LIMIT 100
 """
 _HAS_WORK = """
 EXISTS (SELECT FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'queued'
         AND (shard.rests_until IS NULL OR shard.rests_until <= now()))
     AND (max_workers IS NULL OR max_workers > (
-        SELECT count(*) FROM jobs_shard shard WHERE shard.job_id = job.id AND shard.state = 'running'))
+        SELECT count(DISTINCT shard.lease_token) FROM jobs_shard shard
+        WHERE shard.job_id = job.id AND shard.state = 'running'))
 """
 SLICE_SECONDS = 5.0
 """For so long a worker plays a shard before it gives it back if somebody else waits."""
@@ -75,8 +79,9 @@ class Candidate:
     starts: bool
     """Whether the job would start with this shard."""
     owner_id: int | None
-    shards: int
-    """Running shards of all jobs of its owner."""
+    workers: int
+    """Workers that play for its owner, in all their jobs."""
+    priority: int
 
 
 def wait_for_turn(kind: Job.Kind) -> None:
@@ -94,7 +99,7 @@ def next_jobs(kind: Job.Kind) -> list[Candidate]:
     """
     with connection.cursor() as cursor:
         cursor.execute(*_query(kind))
-        return [Candidate(row[0], row[1] == Job.State.QUEUED, row[2], row[3]) for row in cursor.fetchall()]
+        return [Candidate(row[0], row[1] == Job.State.QUEUED, *row[2:]) for row in cursor.fetchall()]
 
 
 def _query(kind: Job.Kind) -> tuple[str, dict[str, Any]]:
@@ -117,29 +122,52 @@ def note(kind: str, owner_id: int | None) -> None:
 def should_yield(shard_id: int, job_id: str) -> bool:
     """Whether a worker should give this running shard back, because somebody else waits and has less.
 
-    That is somebody with no running shard, or with at least two fewer than the owner of this shard. Of the running
-    shards of one person only the first is given back.
+    That is somebody for whom no worker plays, or at least two fewer than for the owner of this shard. Of the running
+    shards of one person only the first is given back. Those of the site are given back to whoever waits.
     """
     job = Job.objects.only("kind", "owner_id").get(pk=job_id)
-    first, number = _running_shards_of(job)
+    others = [
+        candidate for candidate in next_jobs(Job.Kind(job.kind)) if candidate.owner_id not in (None, job.owner_id)
+    ]
+    if job.owner_id is None:
+        return bool(others)
+    first, workers = _running_shards_of(job)
     if first != shard_id:
         return False
-    others = (candidate for candidate in next_jobs(Job.Kind(job.kind)) if candidate.owner_id != job.owner_id)
-    return any(not other.shards or other.shards + 1 < number for other in others)
+    return any(not other.workers or other.workers + 1 < workers for other in others)
+
+
+def goes_on(job_id: str, owner_id: int | None, *, before_own_jobs: bool) -> bool:
+    """Whether a worker that plays a job may begin a further shard of it, because nobody is to be served before.
+
+    Args:
+        before_own_jobs: whether other jobs of its owner wait meanwhile, unless they are more urgent.
+    """
+    following = next(iter(next_jobs(Job.Kind.EVALUATION)), None)
+    if following is not None and following.job_id == job_id:
+        return True
+    if owner_id is not None and owner_id in quotas.people_over_cpu():
+        return False
+    if following is None:  # its own shards are not among them if the job has as many workers as it may
+        return True
+    if not before_own_jobs or following.owner_id != owner_id:
+        return False
+    return following.priority <= Job.objects.values_list("priority", flat=True).get(pk=job_id)
 
 
 def _running_shards_of(job: Job) -> tuple[int | None, int]:
-    """The first running shard of the job's owner, and how many run."""
+    """The first running shard of the job's owner, and how many workers play for this person."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT min(shard.id), count(*) FROM jobs_shard shard JOIN jobs_job job ON job.id = shard.job_id
+            SELECT min(shard.id), count(DISTINCT shard.lease_token)
+            FROM jobs_shard shard JOIN jobs_job job ON job.id = shard.job_id
             WHERE shard.state = 'running' AND job.kind = %s AND coalesce(job.owner_id, 0) = %s
             """,
             [job.kind, job.owner_id or 0],
         )
-        first, number = cursor.fetchone()
-        return first, number
+        first, workers = cursor.fetchone()
+        return first, workers
 
 
 _AHEAD = """
@@ -151,7 +179,7 @@ WITH mine AS (
 SELECT sum(least(coalesce(waiting.number, 0), mine.round)) + mine.round - 1
 FROM mine LEFT JOIN (
     SELECT coalesce(owner_id, 0) AS owner_id, count(*) AS number FROM jobs_job
-    WHERE kind = %(kind)s AND state = 'queued' AND coalesce(owner_id, 0) <> %(owner)s
+    WHERE kind = %(kind)s AND state = 'queued' AND coalesce(owner_id, 0) NOT IN (0, %(owner)s)
     GROUP BY 1
 ) waiting ON true
 GROUP BY mine.round

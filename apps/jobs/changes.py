@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import F, Sum
+from django.db import connection
+from django.db.models import Sum
 from django.db.models.functions import Now
 
 from apps.episodes.models import Episode
@@ -83,24 +84,27 @@ def change(
     tone: JobEvent.Tone = JobEvent.Tone.PLAIN,
     slots: Sequence[int] = (),
     data: Mapping[str, Any] | None = None,
-) -> None:
+) -> int:
     """Raise the job's `seq`, store an event that says why, and publish it to the pages that watch the job.
 
-    `data` is what programs that follow the job read besides the text. It contains no names of people.
+    `data` is what programs that follow the job read besides the text. It contains no names of people. Returns the new
+    `seq`.
     """
-    Job.objects.filter(pk=job_id).update(seq=F("seq") + 1)
-    seq, done = Job.objects.values_list("seq", "episodes_done").get(pk=job_id)
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE jobs_job SET seq = seq + 1 WHERE id = %s RETURNING seq, episodes_done", [job_id])
+        seq, done = cursor.fetchone()
     JobEvent.objects.create(
         job_id=job_id, seq=seq, kind=kind, tone=tone, text=text, slots=list(slots), data={"done": done, **(data or {})}
     )
     publish(f"job:{job_id}", seq)
+    return int(seq)
 
 
 TASKS = {Job.Kind.EVALUATION.value: "evaluate.shards", Job.Kind.TRAINING.value: "train.run"}
 
 
-def wake(job_id: str, messages: int = 1) -> None:
-    """Send workers up to `messages` messages that the job has work for them."""
-    task = TASKS[Job.objects.values_list("kind", flat=True).get(pk=job_id)]
+def wake(job_id: str, messages: int = 1, kind: str = "") -> None:
+    """Send workers up to `messages` messages that the job has work for them. The caller may know its kind."""
+    task = TASKS[kind or Job.objects.values_list("kind", flat=True).get(pk=job_id)]
     for _ in range(min(messages, MAX_WAKE_UPS)):
         enqueue(task, job_id)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from apps.accounts.models import Viewer
-from apps.episodes.closing import conceal
 from apps.episodes.models import Episode
+from apps.episodes.ranked.closing import conceal
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
 from apps.jobs.results.finished import finished, replaced

@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent, Endpoint
+from apps.benchmarks.reading import as_closed_as
 from apps.episodes.models import Batch, make_id
 from apps.jobs import planning
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
@@ -255,16 +256,15 @@ def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoi
     job.name, job.notes, job.tags, job.priority = filing.name, filing.notes, list(filing.tags), filing.priority
     job.spec = spec.model_dump(mode="json", exclude={"stop_against"})  # that is in `Decision`, which not all may see
     job.set_up, job.episodes_total = agent.set_up, spec.episodes_total
-    job.batch = _batch(agent, spec, filing.visibility or default_visibility(owner))
+    job.batch = _batch(agent, spec, as_closed_as(spec.benchmark, filing.visibility or default_visibility(owner)))
     if checkpoint:
         job.parent, job.parent_update = checkpoint.job, checkpoint.update
     job.save(force_insert=True)
     shards = _plan_shards(job, agent, spec)
     Shard.objects.bulk_create(shards)
     shard_words = "1 shard" if len(shards) == 1 else f"{len(shards)} shards"
-    change(job.pk, JobEvent.Kind.SUBMITTED, f"submitted: {spec.episodes_total:,} episodes in {shard_words}")
-    job.refresh_from_db(fields=["seq"])
-    wake(job.pk, len(shards))
+    job.seq = change(job.pk, JobEvent.Kind.SUBMITTED, f"submitted: {spec.episodes_total:,} episodes in {shard_words}")
+    wake(job.pk, kind=job.kind)  # a worker that begins wakes the next one
     return job
 
 
@@ -273,7 +273,7 @@ def _batch(agent: Agent, spec: EvaluationSpec, visibility: str) -> Batch:
     if not spec.hidden_seeds or spec.benchmark is None:
         return Batch.objects.create(kind=Batch.Kind.JOB, visibility=visibility)
     players = [agent, *Agent.objects.filter(slug=spec.opponent)] if spec.opponent else [agent]
-    shares_seeds = not any(player.kind == Agent.Kind.ENDPOINT for player in players)
+    shares_seeds = not any(player.is_asked for player in players)
     shares_seeds = shares_seeds and not any(tool.startswith("mcp:") for tool in spec.tools)
     season, submission = enter(benchmarks.load(spec.benchmark), shares_seeds=shares_seeds)
     return Batch.objects.create(

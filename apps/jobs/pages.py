@@ -17,11 +17,12 @@ from apps.agents.models import Agent
 from apps.jobs import estimates, results
 from apps.jobs.books.reading import books_of, cost_of, spec_of
 from apps.jobs.decisions.reading import decision_of, known_other, sentence_of
+from apps.jobs.decisions.rows import Decision
 from apps.jobs.estimates import Start, start_of, starts_of
 from apps.jobs.form import entries
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
-from apps.jobs.ranked_pages import script_of, season_of
+from apps.jobs.ranked.pages import script_of, season_of
 from apps.jobs.results import Tally, clusters, curves, datasets, finished, missing
 from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import Scores
@@ -88,6 +89,7 @@ def evaluation(
         "books": books,
         "cost": cost_of(job, books) if priced else None,
         "lines": lines,
+        "overviews": results.overviews(job, lines) if cells and only is None else {},
         "unsure": len(intervals) < len(returns),
         "elapsed": elapsed(job),
         "turns_per_second": job.turns_done / max(elapsed(job), 0.001) if job.turns_done else None,
@@ -107,7 +109,8 @@ def evaluation(
 
 def may_see_set_up(job: Job, viewer: Viewer) -> bool:
     """Whether this person may see the set-up of the job's agent: who may open the agent's page, while it has one."""
-    return Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
+    is_endpoint = job.agent.kind == Agent.Kind.ENDPOINT
+    return is_endpoint and Agent.objects.endpoints().visible_to(viewer).filter(pk=job.agent_id).exists()
 
 
 def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
@@ -196,14 +199,19 @@ for record in rollout(make_agent(spec.agent), slots, num_envs=spec.num_envs, opp
 """Plays the same episodes with the engine alone."""
 
 
-def again(job: Job, viewer: Viewer) -> str:
-    """The query string that fills the form with the request of a job, and for its owner with how it is filed."""
-    spec = EvaluationSpec.model_validate(spec_of(job, priced=may_see_set_up(job, viewer)))
+def again(job: Job, viewer: Viewer, decision: Decision | None, *, priced: bool) -> str:
+    """The query string that fills the form with the request of a job, and for its owner with how it is filed.
+
+    Args:
+        decision: the comparison that the job stops by.
+        priced: see `evaluation`.
+    """
+    spec = EvaluationSpec.model_validate(spec_of(job, priced=priced))
     document = spec.model_dump(mode="json", exclude_none=True)
     if spec.benchmark:
         for name in ("env_ids", "episodes_per_env", "seed", "max_turns"):
             document.pop(name, None)  # the benchmark says them
-    document["stop_against"] = known_other(decision_of(job), viewer)
+    document["stop_against"] = known_other(decision, viewer)
     if job.owner_id is not None and job.owner_id == viewer.pk:
         document |= {"name": job.name, "notes": job.notes, "tags": job.tags}
     return urlencode(entries.pairs_of(entries.of_document(document)))
@@ -263,12 +271,15 @@ class Item:
 
 
 def items(jobs: Iterable[Job]) -> list[Item]:
-    """Jobs (fetched with `for_page`) with their results."""
+    """Jobs (fetched with `for_list`) with their results."""
     listed = list(jobs)
-    scores = clusters.scores_of_all([job for job in listed if job.kind == Job.Kind.EVALUATION])
+    if not listed:
+        return []
+    evaluations = [job for job in listed if job.kind == Job.Kind.EVALUATION]
+    scores, tallies = clusters.scores_of_all(evaluations), results.tallies_of(evaluations)
     starts = starts_of(listed)
     return [
-        Item(job, Tally.of(job.shards.all()), scores[job.pk].total, start=starts.get(job.pk))
+        Item(job, tallies.get(job.pk, Tally()), scores[job.pk].total, start=starts.get(job.pk))
         if job.pk in scores
         else Item(job, Tally(), alarms=kind_of(job).alarms(job), start=starts.get(job.pk))
         for job in listed

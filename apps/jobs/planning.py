@@ -12,9 +12,12 @@ more slowly, so that a look can be taken soon after each step, and all tries of 
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
+
+from django.db import connection
 
 from apps.agents.models import Agent
 from apps.jobs import estimates
@@ -23,7 +26,7 @@ from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 SHARD_SECONDS = 2.0
 """The time that one worker should need for a shard."""
 SHARD_EPISODES = 250
-"""The size of a shard if this agent has not played the environment yet."""
+"""The size of a shard if this agent has not played the environment in its newest jobs."""
 MAX_SHARD_EPISODES = 5000
 SHARD_ROUNDS = (4, 16)
 """The least and the most rounds of parallel episodes in a shard of an endpoint agent."""
@@ -95,13 +98,13 @@ def _cut_in_steps(part: EvaluationPart, size: int, least: int) -> Iterator[tuple
 
 def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
     """Episodes per shard by environment, for about `SHARD_SECONDS`; never fewer than run in parallel."""
-    paces_by_env = estimates.paces(agent, spec.env_ids, spec.tools)
+    seconds_by_env = _seconds_of_episodes(agent, spec)
     sizes = {}
     for env_id in spec.env_ids:
-        seconds = paces_by_env[env_id].seconds if env_id in paces_by_env else 0.0
+        seconds = seconds_by_env.get(env_id, 0.0)
         size = round(SHARD_SECONDS / seconds) if seconds > 0 else SHARD_EPISODES
         sizes[env_id] = min(max(size, spec.num_envs, 10), MAX_SHARD_EPISODES)
-    if agent.kind == Agent.Kind.ENDPOINT:
+    if agent.is_asked:
         # At the end of a shard, fewer and fewer of its places are busy, so shards are as large as the workers allow.
         # Others need not wait for the end of a shard: a worker gives it back between episodes.
         least, most = (rounds * spec.num_envs for rounds in SHARD_ROUNDS)
@@ -109,3 +112,25 @@ def shard_sizes(agent: Agent, spec: EvaluationSpec) -> dict[str, int]:
         for part in spec.parts:
             sizes[part.env_id] = max(10, least, min(math.ceil(part.episodes / workers), most))
     return sizes
+
+
+def _seconds_of_episodes(agent: Agent, spec: EvaluationSpec) -> dict[str, float]:
+    """The mean seconds of a worker for an episode by environment, in the newest jobs of this agent with these tools."""
+    tools = json.dumps(list(spec.tools))
+    with connection.cursor() as cursor:
+        cursor.execute(_SECONDS, [agent.pk, tools, not spec.tools, list(spec.env_ids)])
+        return dict(cursor.fetchall())
+
+
+_SECONDS = """
+SELECT shard.env_id, sum(shard.seconds) / sum(shard.done - shard.errors)
+FROM (
+    SELECT id FROM jobs_job
+    WHERE agent_id = %s AND kind = 'evaluation' AND started IS NOT NULL
+      AND (spec -> 'tools' = %s::jsonb OR (%s AND NOT spec ? 'tools'))
+    ORDER BY created DESC LIMIT 50
+) job
+JOIN jobs_shard shard ON shard.job_id = job.id
+WHERE shard.env_id = ANY(%s) AND shard.done > shard.errors
+GROUP BY shard.env_id
+"""

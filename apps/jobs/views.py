@@ -8,14 +8,15 @@ from functools import partial, wraps
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render, resolve_url
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.models import User, Viewer
-from apps.episodes.paging import page_of
+from apps.episodes.lists.paging import page_of
 from apps.jobs import operations, pages, results, topics
 from apps.jobs.afterwards.forms import DescriptionForm
 from apps.jobs.afterwards.operations import reason_to_keep
@@ -24,7 +25,7 @@ from apps.jobs.decisions.reading import verdicts
 from apps.jobs.errors import JobRefusal, NotYours, UnknownAgent
 from apps.jobs.exports.offers import offers
 from apps.jobs.kinds import kind_of
-from apps.jobs.models import Job
+from apps.jobs.models import Job, JobQuerySet
 from apps.jobs.results import finished
 from apps.jobs.results.finished import ENDINGS
 from apps.visibility import save_choice
@@ -55,7 +56,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     jobs = jobs.filed_under(request.user, words=filed["q"], tag=filed["tag"], group=filed["group"])
     if state in Job.State.values:
         jobs = jobs.filter(state=state)
-    page = page_of(jobs, request.GET, Job.objects.for_page(), JOBS_ON_A_PAGE)
+    page = page_of(jobs, request.GET, JobQuerySet.for_list, JOBS_ON_A_PAGE)
     kept = {name: value for name, value in filed.items() if value}
     whose = {**({"whose": "mine"} if mine else {}), **({"archived": "1"} if archived else {})}
     shown = {"page": page, "items": pages.items(page.rows), "mine": mine, "state": state, "states": Job.State.choices}
@@ -78,7 +79,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
 @require_GET
 def recent(request: HttpRequest) -> HttpResponse:
     """The latest jobs, as a fragment for other pages."""
-    jobs = Job.objects.listed_for(request.user).filter(archived=None).for_page().order_by("-created")[:RECENT]
+    jobs = Job.objects.listed_for(request.user).filter(archived=None).for_list().order_by("-created")[:RECENT]
     return render(request, "jobs/recent.html", {"items": pages.items(jobs)})
 
 
@@ -108,7 +109,7 @@ def evaluation(request: HttpRequest, job: Job) -> HttpResponse:
         "verdicts": verdicts(job, request.user),
         "is_mine": job.owner is not None and job.owner == request.user,
         "may_see_set_up": may_see_set_up,
-        "again": pages.again(job, request.user),
+        "again": pages.again(job, request.user, contents["decision"], priced=may_see_set_up),
         "offers": offers(job),
         "reason_to_keep": reason_to_keep(job),
         "description": DescriptionForm(
@@ -183,7 +184,7 @@ def button(view: Button) -> Callable[[HttpRequest, str], HttpResponse]:
     def press(request: HttpRequest, job_id: str) -> HttpResponse:
         job = find_job(request, job_id)
         if not isinstance(request.user, User):
-            return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': job.get_absolute_url()})}")
+            return redirect_to_login(job.get_absolute_url())
         try:
             return view(request, job, request.user)
         except NotYours as refusal:

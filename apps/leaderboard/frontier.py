@@ -1,4 +1,4 @@
-"""Scores against tokens per episode, with the Pareto front."""
+"""The picture of scores against what they took: tokens, money or turns per episode, with the Pareto front."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import F, Sum
-
 from apps.agents.models import Agent
-from apps.jobs.models import Shard
 from apps.leaderboard.models import Score
+from gem.evaluation.ranking.pareto import Point, front
 
 HEIGHT = 300
 """The height of the picture in pixels. Horizontal places are shares of its width, so text keeps its size on phones."""
@@ -25,21 +23,15 @@ MAX_LABELS = 4
 """The number of labels on the axis of tokens, about."""
 
 
-def tokens_per_episode(scores: Sequence[Score], env_id: str = "") -> dict[str, float]:
-    """Prompt and completion tokens per episode, by the job of each score. Jobs without tokens are left out."""
-    shards = Shard.objects.filter(job__in=[score.job_id for score in scores], **({"env_id": env_id} if env_id else {}))
-    sums = shards.values("job").annotate(tokens=Sum(F("tokens_in") + F("tokens_out")), episodes=Sum("done"))
-    return {row["job"]: row["tokens"] / row["episodes"] for row in sums if row["tokens"] and row["episodes"]}
-
-
 @dataclass(frozen=True, slots=True)
 class PlottedScore:
     """An agent in the picture. `x` is in percent of the width; the other places are in pixels from the top."""
 
     score: Score
-    tokens: float
+    amount: float
+    """What it took per episode."""
     leads: bool
-    """Whether it is on the front: no other agent has as high a score with as few tokens."""
+    """Whether it is on the front: it is above the random agent, and no other has as high a score for as little."""
     x: float
     y: float
     low_y: float
@@ -55,7 +47,7 @@ class PlottedScore:
 
 @dataclass(frozen=True, slots=True)
 class GridLine:
-    """A line of the grid, or of an agent without tokens, and its label."""
+    """A line of the grid, or of an agent that took nothing, and its label."""
 
     at: float
     words: str
@@ -63,7 +55,7 @@ class GridLine:
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """The picture of a ranking: scores against tokens."""
+    """The picture of a ranking: scores against what they took."""
 
     points: list[PlottedScore]
     steps: list[tuple[float, float, float, float]]
@@ -72,28 +64,40 @@ class Frontier:
     amounts: list[GridLine]
     references: list[GridLine]
     free: list[Score]
-    """The scores of agents that report no tokens."""
+    """The scores of agents of which nothing was counted."""
+    what: str = "tokens"
+    floor: float | None = None
+    """The place of the random agent's score, below which there is no front."""
     high: int = HEIGHT
 
     @property
+    def below(self) -> float:
+        """The height of the ground under that place, on which nothing is better than random."""
+        return max(0.0, BOTTOM - (BOTTOM if self.floor is None else self.floor))
+
+    @property
     def leading(self) -> list[PlottedScore]:
-        """The agents on the front, from the fewest tokens to the most."""
+        """The agents on the front, from the cheapest to the dearest."""
         return [point for point in self.points if point.leads]
 
 
-def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
-    """The picture of `scores`, whose jobs used `tokens` per episode. It has no points if no agent reports tokens."""
+def frontier(scores: Sequence[Score], amounts: Mapping[str, float], what: str = "tokens") -> Frontier:
+    """The picture of `scores`, by job with the `amounts` that each took per episode. It has no points without any.
+
+    The score of the random agent is the floor: an agent that is not above it is no front, however cheap it is.
+    """
     priced = sorted(
-        ((tokens[score.job_id], score) for score in scores if score.job_id in tokens),
+        ((amounts[score.job_id], score) for score in scores if score.job_id in amounts),
         key=lambda pair: (pair[0], -pair[1].mean),
     )
-    free = [score for score in scores if score.job_id not in tokens]
+    free = [score for score in scores if score.job_id not in amounts]
     if not priced:
-        return Frontier([], [], [], [], [], free)
-    horizontal = _TokenAxis(priced[0][0], priced[-1][0])
+        return Frontier([], [], [], [], [], free, what)
+    horizontal = _AmountAxis(priced[0][0], priced[-1][0])
     lows = [_ends(score)[0] for _, score in priced] + [score.mean for score in free]
     vertical = _ScoreAxis(min([0.0, *lows]), max([1.0, *(_ends(score)[1] for _, score in priced)]))
-    front_flags = leading([(amount, score.mean) for amount, score in priced])
+    floor = floor_of(scores)
+    front_flags = leading([(amount, score.mean) for amount, score in priced], floor)
     ys = [vertical.at(score.mean) for _, score in priced]
     named = [len(priced) <= MAX_NAMES or is_on_front for is_on_front in front_flags]
     name_ys = _place_names(ys, named)
@@ -114,12 +118,19 @@ def frontier(scores: Sequence[Score], tokens: Mapping[str, float]) -> Frontier:
         )
     ]
     references = [
-        GridLine(vertical.at(score.mean), f"{score.agent.name}, no tokens")
+        GridLine(vertical.at(score.mean), f"{score.agent.name}, no {what}")
         for score in free
         if score.agent.kind in (Agent.Kind.RANDOM, Agent.Kind.EXPERT, Agent.Kind.HUMAN)
     ]
-    front = [point for point in points if point.leads]
-    return Frontier(points, list(_steps(front)), vertical.marks, horizontal.marks, references, free)
+    on_front = [point for point in points if point.leads]
+    steps = list(_steps(on_front)) if on_front else []
+    return Frontier(points, steps, vertical.marks, horizontal.marks, references, free, what, vertical.at(floor))
+
+
+def floor_of(scores: Sequence[Score]) -> float:
+    """The score that is no better than random: 0, or the end of the interval of the random agent's own row."""
+    own = (_ends(score)[1] for score in scores if score.agent.kind == Agent.Kind.RANDOM)
+    return max(0.0, next(own, 0.0))
 
 
 def _ends(score: Score) -> tuple[float, float]:
@@ -127,13 +138,11 @@ def _ends(score: Score) -> tuple[float, float]:
     return (score.mean, score.mean) if score.low is None or score.high is None else (score.low, score.high)
 
 
-def leading(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Whether each (tokens, score) is on the front. They are sorted by tokens, then from the highest score down."""
-    best, flags = -math.inf, []
-    for _, score in points:
-        flags.append(score > best)
-        best = max(best, score)
-    return flags
+def leading(points: Sequence[tuple[float, float]], floor: float = -math.inf) -> list[bool]:
+    """Whether each point of an amount and a score is on the front."""
+    named = [Point(str(number), amount, score) for number, (amount, score) in enumerate(points)]
+    found = {point.name for point in front(named, floor)}
+    return [point.name in found for point in named]
 
 
 def _steps(front: Sequence[PlottedScore]) -> Iterator[tuple[float, float, float, float]]:
@@ -156,22 +165,27 @@ def _place_names(ys: Sequence[float], named: Sequence[bool]) -> list[float]:
     return [y - overflow if is_named and y > BOTTOM / 2 else y for y, is_named in zip(name_ys, named, strict=True)]
 
 
-class _TokenAxis:
-    """The logarithmic axis of tokens. Its ends are 1 or 3 times a power of ten."""
+class _AmountAxis:
+    """The logarithmic axis of amounts. Its ends are 1 or 3 times a power of ten."""
 
     def __init__(self, lowest: float, highest: float) -> None:
-        ticks = [step * 10**power for power in range(10) for step in (1, 3)]
-        low = max((tick for tick in ticks if tick <= lowest), default=1)
+        ticks = [step * 10.0**power for power in range(-8, 10) for step in (1, 3)]
+        low = max((tick for tick in ticks if tick <= lowest), default=ticks[0])
         high = next((tick for tick in ticks if tick > max(highest, low)), ticks[-1])
         self._low, self._high = math.log(low), math.log(high)
         ticks_in_range = [tick for tick in ticks if low <= tick <= high]
         stride = max(1, math.ceil(len(ticks_in_range) / MAX_LABELS))
-        self.marks = [GridLine(self.at(tick), f"{tick:,}") for tick in ticks_in_range[::stride]]
+        self.marks = [GridLine(self.at(tick), _in_words(tick)) for tick in ticks_in_range[::stride]]
 
     def at(self, amount: float) -> float:
-        """The place of a number of tokens, in percent of the width."""
-        share = (math.log(max(amount, 1.0)) - self._low) / (self._high - self._low)
+        """The place of an amount, in percent of the width."""
+        share = (math.log(max(amount, 1e-8)) - self._low) / (self._high - self._low)
         return round(LEFT + (RIGHT - LEFT) * min(1.0, max(0.0, share)), 2)
+
+
+def _in_words(tick: float) -> str:
+    """`3,000` or `0.003`."""
+    return f"{tick:,.8f}".rstrip("0").rstrip(".")
 
 
 class _ScoreAxis:

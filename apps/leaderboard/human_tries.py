@@ -62,7 +62,7 @@ def first_seats(where: Q, user: Viewer, visitor: str) -> QuerySet[Seat]:
     Annotated with `watched`, whether they watched an agent on the seed before the end of that episode, and `repeated`,
     whether they started another episode on it before that.
     """
-    seats = seats_of(user, visitor)
+    seats = seats_of(user, visitor).filter(episode__taken_over=False)
     before_its_end = Q(
         episode__env_id=OuterRef("episode__env_id"),
         episode__seed=OuterRef("episode__seed"),

@@ -4,77 +4,75 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Q
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
-from apps.jobs.results.missing import return_bounds
+from apps.leaderboard.boards.waking import wake
 from apps.leaderboard.models import Score
 from apps.leaderboard.proofs.waiting import ask
+from apps.leaderboard.results import Results, estimates_of, results_of
 from apps.leases import RowsLocked, patient_transaction
 from gem import benchmarks
-from gem.benchmarks import Benchmark, BenchmarkEntry
-from gem.evaluation.scores import Estimate, SeedSums, estimate_return, pool_estimates, scaled
+from gem.benchmarks import Benchmark
+from gem.errors import UsageError
+from gem.evaluation.intervals import Estimate
 from gem.evaluation.spec import EvaluationSpec
 
 logger = logging.getLogger(__name__)
 
-NOTHING = Estimate(0.0, None, None, 0, "No interval: none of its episodes counts.")
-"""The estimate of an environment in which no episode counts."""
 
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """The counted episodes of one environment."""
-
-    returns_by_seed: list[list[float]]
-    won: int
-    errors: int
-
-    @property
-    def returns(self) -> list[float]:
-        """The returns of all seeds."""
-        return [value for returns in self.returns_by_seed for value in returns]
-
-    def score(self, entry: BenchmarkEntry) -> Estimate:
-        """The mean return on the scale of the benchmark, with the interval of the job's page."""
-        if not self.returns_by_seed:
-            return NOTHING
-        return scaled(estimate_return(map(SeedSums.of, self.returns_by_seed)), entry.score)
-
-
-@transaction.atomic
 def record_scores(job_id: str) -> int:
     """Write the scores of a finished benchmark job. Returns their number, which is 0 if they exist already.
 
     Nobody may choose which episodes count. So a job with several tries per seed is not ranked, and one with unanswered
     episodes only on hidden seeds, where each of them counts with the lowest return. Jobs on the public seeds of a
     benchmark that has hidden ones are practice.
+
+    Call it outside of transactions: the scores are computed before anything is locked.
+
+    Raises:
+        RowsLocked: if somebody keeps the row of the job locked.
     """
-    job = Job.objects.select_for_update().get(pk=job_id)
+    job = Job.objects.get(pk=job_id)
+    if job.state != Job.State.DONE or job.scores.exists():
+        return 0
+    scores = compute_scores(job)
+    if not scores:
+        return 0
+    with patient_transaction():
+        return _store(job, scores)
+
+
+def compute_scores(job: Job) -> list[Score]:
+    """The scores of a job that is done or will be stored as done; none if they do not rank. Nothing is written."""
     spec = EvaluationSpec.model_validate(job.spec)
-    if job.state != Job.State.DONE or not spec.benchmark or job.scores.exists():
-        return 0
-    if not job.is_ranked or (not spec.hidden_seeds and job.shards.filter(unanswered__gt=0).exists()):
-        return 0
+    if not spec.benchmark or not job.is_ranked:
+        return []
+    if not spec.hidden_seeds and job.shards.filter(unanswered__gt=0).exists():
+        return []
     benchmark = benchmarks.load(spec.benchmark)
     if spec.benchmark_version != benchmark.version:  # the scale of the earlier version is not known any more
-        return 0
+        return []
     if not _is_as_ranked(job, benchmark):
-        return 0
-    results = {entry.env_id: _results(job, entry) for entry in benchmark.entries}
-    scores = [_score(job, benchmark, entry, results[entry.env_id]) for entry in benchmark.entries]
-    if all(score.n for score in scores):
-        scores.append(_overall(job, benchmark, scores, results))
+        return []
+    scores = scores_of(job, benchmark)
     for score in scores:
         score.tools = spec.tools_in_words
+    return scores
+
+
+def _store(job: Job, scores: Sequence[Score]) -> int:
+    """Write the scores of a job, unless they were written in the meantime."""
+    if Job.objects.select_for_update(of=("self",)).get(pk=job.pk).scores.exists():
+        return 0
     count = len(Score.objects.bulk_create(scores))
     if count and job.plays_hidden_seeds:
         ask(job)
+    elif count:
+        wake()
     return count
 
 
@@ -104,18 +102,21 @@ def record_missing_scores() -> int:
     on_public_seeds = Q(spec__benchmark__in=set(benchmarks.names()) - benchmarks.with_hidden_seeds())
     waiting = Job.objects.filter(on_public_seeds | Q(spec__hidden_seeds=True), state=Job.State.DONE, scores=None)
     columns = "pk", "spec__benchmark", "spec__benchmark_version"
-    missing = [
-        job_id
-        for job_id, name, version in waiting.values_list(*columns)
-        if name in benchmarks.names() and version == benchmarks.load(name).version
-    ]
+    missing = [job_id for job_id, name, version in waiting.values_list(*columns) if _is_present(name, version)]
     return sum(map(_record_missing, missing))
+
+
+def _is_present(name: str, version: int) -> bool:
+    """Whether this is the present version of a benchmark that there still is."""
+    try:
+        return benchmarks.load(name).version == version
+    except UsageError:
+        return False
 
 
 def _record_missing(job_id: str) -> bool:
     try:
-        with patient_transaction():
-            return bool(record_scores(job_id))
+        return bool(record_scores(job_id))
     except RowsLocked as locked:
         logger.warning("job %s: its scores cannot be written yet: %s", job_id, locked)
     except Exception:  # whatever is wrong with one job must not keep the others from their scores
@@ -123,43 +124,28 @@ def _record_missing(job_id: str) -> bool:
     return False
 
 
-def _results(job: Job, entry: BenchmarkEntry) -> Results:
-    episodes = Episode.objects.filter(batch=job.batch_id, env_id=entry.env_id)
-    counted = episodes.ended().filter(seats__number=F("scored_seat"))
-    by_seed: dict[int, list[float]] = {}
-    won = 0
-    for seed, reward, success in counted.order_by("slot").values_list("seed", "seats__total_reward", "success"):
-        by_seed.setdefault(seed, []).append(reward)
-        won += bool(success)
-    failed = episodes.filter(status=Episode.Status.FAILED)
-    errors = failed.count()
-    if job.plays_hidden_seeds:  # no answer is an answer, and the worst one
-        lowest = lowest_return(entry, [reward for rewards in by_seed.values() for reward in rewards])
-        for seed in failed.filter(failed_by=Episode.FailedBy.AGENT).values_list("seed", flat=True):
-            by_seed.setdefault(seed, []).append(lowest)
-            errors -= 1
-    return Results(list(by_seed.values()), won, errors)
+def scores_of(job: Job, benchmark: Benchmark) -> list[Score]:
+    """The scores of a job as rows that are not stored: of each environment and, if it played all, of the benchmark."""
+    results = results_of(job, benchmark)
+    estimates = estimates_of(benchmark, results)
+    scores = [
+        _score(job, benchmark, entry.env_id, estimates[entry.env_id], results[entry.env_id])
+        for entry in benchmark.entries
+    ]
+    if "" in estimates:
+        scores.append(_overall(job, benchmark, scores, estimates[""]))
+    return scores
 
 
-def lowest_return(entry: BenchmarkEntry, returns: Sequence[float]) -> float:
-    """The return of an episode without an answer: the lowest possible one, if the environment says what that is.
-
-    Otherwise no more than the lowest that the agent had, the random agent's mean, and 0.
-    """
-    bounds = return_bounds(entry.env_id)
-    return bounds[0] if bounds is not None else min(0.0, entry.random_return, *returns)
-
-
-def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Results) -> Score:
+def _score(job: Job, benchmark: Benchmark, env_id: str, estimate: Estimate, results: Results) -> Score:
     returns = results.returns
     n = len(returns)
-    estimate = results.score(entry)
     return Score(
         job=job,
         agent_id=job.agent_id,
         benchmark=benchmark.name,
         benchmark_version=benchmark.version,
-        env_id=entry.env_id,
+        env_id=env_id,
         mean=estimate.mean,
         low=estimate.low,
         high=estimate.high,
@@ -171,10 +157,9 @@ def _score(job: Job, benchmark: Benchmark, entry: BenchmarkEntry, results: Resul
     )
 
 
-def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score], results: Mapping[str, Results]) -> Score:
-    """The mean over environments, with equal weights, and its interval if there is one (`pool_estimates`)."""
+def _overall(job: Job, benchmark: Benchmark, scores: Sequence[Score], estimate: Estimate) -> Score:
+    """The mean over environments, with equal weights."""
     count = len(scores)
-    estimate = pool_estimates([results[entry.env_id].score(entry) for entry in benchmark.entries])
     return Score(
         job=job,
         agent_id=job.agent_id,

@@ -29,7 +29,7 @@ def begin(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "")
         NoSeedLeft: they have played all of them.
         Refusal: the environment cannot begin now.
     """
-    if benchmark.name not in benchmarks.with_hidden_seeds():
+    if not benchmarks.has_hidden_seeds(benchmark.name):
         name, seed = human_tries.require_seed(benchmark, user, visitor, env_id=env_id)
         return playing.begin(name, seed=seed, user=user, visitor=visitor)
     return _begin_on_hidden_seed(benchmark, user, visitor, env_id)

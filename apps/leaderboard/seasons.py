@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from apps.episodes.closing import open_batch
 from apps.episodes.models import Batch
+from apps.episodes.ranked.closing import open_batch
 from apps.jobs.changes import change
 from apps.jobs.models import Job, JobEvent
 from apps.leases import RowsLocked, patient_transaction

@@ -38,6 +38,8 @@ PERMISSION_BATCH = 100
 
 STREAM = "stream of "
 """Begins the audience of a feed of JSON events; the rest is the audience as the row's topic names it."""
+CARD = "home"
+"""The audience of an episode's card on another page."""
 FORBIDDEN = 4403
 GONE = 4404
 
@@ -200,10 +202,17 @@ class Hub:
         self._count_again.set()
 
     def _own_counts(self) -> dict[str, int]:
-        """Numbers of spectators by topic key; people who play from a seat and programs do not count."""
+        """Numbers of spectators by topic key; people who play from a seat and programs do not count.
+
+        Nor do the cards of episodes on other pages, which show many at once.
+        """
         others = ("seat", STREAM)
         return {
-            topic_key: sum(len(feed.listeners) for name, feed in audiences.items() if not name.startswith(others))
+            topic_key: sum(
+                len(feed.listeners)
+                for name, feed in audiences.items()
+                if not name.startswith(others) and (name != CARD or not topic_key.startswith("episode:"))
+            )
             for topic_key, audiences in self.feeds.items()
         }
 

@@ -15,14 +15,16 @@ from django.utils.http import is_same_domain
 logger = logging.getLogger(__name__)
 
 
-API = "/api/"
+FOR_PROGRAMS = ("/api/", "/openenv/", "/agents/")
+"""The beginnings of the paths of sockets that programs open too."""
 
 
 class OwnPagesOnly:
     """Refuse a handshake from a page of another scheme, host or port, as Django refuses its forms.
 
     The origin has to be that of the request, whose host is in ALLOWED_HOSTS, or one of CSRF_TRUSTED_ORIGINS. Sockets of
-    the API are for programs too, which have no origin: there, another origin only means that cookies do not count.
+    the API, of OpenEnv and of remote agents are for programs too, which have no origin: there, another origin only
+    means that cookies do not count.
     """
 
     def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
@@ -34,7 +36,7 @@ class OwnPagesOnly:
         if is_own_origin(origin, host, is_secure=settings.HTTPS or scope.get("scheme") == "wss"):
             await self.application(scope, receive, send)
             return
-        if scope["path"].startswith(API) and validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+        if scope["path"].startswith(FOR_PROGRAMS) and validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
             await self.application({**scope, "headers": _without_cookies(scope["headers"])}, receive, send)
             return
         allowed = ", ".join([*settings.ALLOWED_HOSTS, *settings.CSRF_TRUSTED_ORIGINS])

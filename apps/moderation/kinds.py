@@ -29,6 +29,11 @@ class ModeratedKind:
     parts: Callable[[Any], models.QuerySet[Any]] | None = None
     """The rows that hold the reason, if hiding one of this kind means to hide its parts; None for the row itself."""
 
+    @property
+    def title(self) -> str:
+        """Its name in sentences, such as `reported row`; `training` of those that run outside."""
+        return self.name.removeprefix("outside-").replace("-", " ")
+
     def mark(self, row: models.Model, reason: str) -> None:
         """Hide a row, with the reason that its owner reads; show it again if the reason is empty."""
         marked = self.rows().filter(pk=row.pk) if self.parts is None else self.parts(row)

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from apps.accounts import visitors
 from apps.moderation.kinds import named_in
+from apps.spec_forms import UNSTORABLE
 from apps.visibility import VisibleQuerySet
 
 
@@ -38,11 +39,13 @@ class HiddenContentMiddleware:
         if match is None or match.app_name == "moderation":
             return
         for kind, field, value in named_in(match.app_name, parameters):
+            if UNSTORABLE.search(str(value)):
+                continue  # nothing is called so
             reason = _reason(request, kind.rows().filter(**{field: value}))
             if reason:
                 request.hidden_reason = reason  # type: ignore[attr-defined]
             if field == kind.key and "reported" not in vars(request):
-                request.reported = (kind.name, value)  # type: ignore[attr-defined]
+                request.reported = (kind, value)  # type: ignore[attr-defined]
 
 
 def _reason(request: HttpRequest, rows: VisibleQuerySet[Any]) -> str:

@@ -33,6 +33,9 @@ class Decision(models.Model):
         HIDE = "hide", "hidden"
         SHOW = "show", "shown again"
         DISMISS = "dismiss", "report dismissed"
+        FLAG = "flag", "flagged"
+        WITHDRAW = "withdraw", "withdrawn"
+        RESTORE = "restore", "restored"
 
     verb = models.CharField(max_length=8, choices=Verb.choices)
     kind = models.CharField(max_length=20)

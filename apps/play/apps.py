@@ -10,17 +10,19 @@ class PlayConfig(AppConfig):
 
     def ready(self) -> None:
         """Register topics, the quota, what belongs to accounts, and that whoever starts a show owns its episode."""
-        from apps.accounts import personal_data, quotas  # noqa: PLC0415 (models are not ready before)
+        from apps.accounts import personal_data, quotas, visitors  # noqa: PLC0415 (models are not ready before)
         from apps.episodes.events import EpisodeStream  # noqa: PLC0415
         from apps.episodes.models import EpisodeQuerySet  # noqa: PLC0415
         from apps.live import streams  # noqa: PLC0415
         from apps.live.topics import register  # noqa: PLC0415
+        from apps.play.people import names  # noqa: PLC0415
         from apps.play.personal_data import PART  # noqa: PLC0415
         from apps.play.shows import operations as shows  # noqa: PLC0415
         from apps.play.shows.showcase import TOPIC, ShowcaseTopic  # noqa: PLC0415
         from apps.play.topics import EpisodeTopic  # noqa: PLC0415
 
         personal_data.register(PART)
+        visitors.when_joining(names.forget)
         register("episode", EpisodeTopic())
         streams.register("episode", EpisodeStream())
         register(TOPIC, ShowcaseTopic())

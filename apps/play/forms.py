@@ -9,31 +9,39 @@ from typing import Any
 from django import forms
 from django.http import Http404, QueryDict
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from apps.accounts.models import Viewer, default_visibility
-from apps.agents.models import Agent
+from apps.agents.models import Agent, AgentQuerySet
+from apps.catalog.entries import CATEGORIES
 from apps.episodes.models import ORDINALS
 from apps.episodes.tools.choice import ToolChoice
+from apps.play.people.lobby_seats import refuse_unlisted
 from apps.visibility import VisibilityField
 from gem import registry
 from gem.agents import has_expert
-from gem.core import MAX_SEED
 from gem.errors import MissingDependency, UnknownEnvironment, UsageError
 from gem.registry import EnvSpec
 from gem.tools.tool_catalog import check_takes_tools
+from gem.validation.values import MAX_SEED
 
 PACES = [("0.25", "4 turns per second"), ("0.5", "2 turns per second"), ("1", "1 turn per second"),
          ("2", "1 turn every 2 seconds"), ("5", "1 turn every 5 seconds")]  # fmt: skip
 
 
 def environments() -> list[tuple[str, list[tuple[str, str]]]]:
-    """The choices of environments that can be created on this machine; games are grouped by family."""
-    families: dict[str, list[tuple[str, str]]] = {}
+    """The choices of environments that can be created on this machine, each kind under its heading."""
+    groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in CATEGORIES.values()}
     for spec in registry.specs():
         if not spec.missing_packages() and not spec.unavailable_reason():
-            group = spec.family if spec.category == "game" else spec.category
-            families.setdefault(group, []).append((spec.id, spec.id))
-    return list(families.items())
+            groups.setdefault(CATEGORIES.get(spec.category, spec.category), []).append((spec.id, spec.id))
+    return [(heading, sorted(choices)) for heading, choices in groups.items() if choices]
+
+
+def playable(agents: AgentQuerySet, spec: EnvSpec | None) -> AgentQuerySet:
+    """These agents without the expert, if the environment has none."""
+    return agents if spec is None or has_expert(spec.id) else agents.exclude(kind=Agent.Kind.EXPERT)
 
 
 def who_plays(env_id: str) -> str:
@@ -42,14 +50,16 @@ def who_plays(env_id: str) -> str:
     return "random" if is_known and not has_expert(env_id) else "expert"
 
 
-def prefilled(query: QueryDict, names: Iterable[str]) -> dict[str, Any]:
+def prefilled(query: QueryDict, names: Iterable[str], *, is_part: bool = False) -> dict[str, Any]:
     """The initial values of a form from an address: `?env_id=...&seed=7`.
+
+    With `is_part` the form is being filled in, and what was typed so far may be the beginning of an id.
 
     Raises:
         Http404: the environment does not exist; the message suggests a similar id.
     """
     try:
-        if env_id := query.get("env_id"):
+        if (env_id := query.get("env_id")) and not is_part:
             registry.spec(str(env_id))
     except UnknownEnvironment as error:
         raise Http404(str(error)) from error
@@ -61,11 +71,27 @@ def withheld(user: Viewer, initial: Mapping[str, Any], *fields: str) -> Agent | 
     return Agent.objects.withheld_from(user, *(str(initial.get(field, "")) for field in fields)).first()
 
 
+class EnvironmentInput(forms.TextInput):
+    """A text field that suggests the environments whose id or kind contains what is typed."""
+
+    choices: list[tuple[str, list[tuple[str, str]]]] = []
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """The field, and its suggestions as a list that browsers filter."""
+        attributes = {"list": "environments", "autocomplete": "off", "spellcheck": "false", **(attrs or {})}
+        attributes["class"] = f"{attributes.get('class', '')} id".strip()
+        options = [(env_id, heading) for heading, ids in self.choices for env_id, _ in ids]
+        field = super().render(name, value, attributes, renderer)
+        suggestions = format_html_join("", '<option value="{}">{}</option>', options)
+        return format_html('{}<datalist id="environments">{}</datalist>', field, suggestions)
+
+
 class EnvironmentField(forms.CharField):
     """The id of a registered environment. For an unknown id, the error suggests a similar one."""
 
     def __init__(self) -> None:
-        super().__init__(label="Environment", max_length=120, widget=forms.Select())
+        widget = EnvironmentInput(attrs={"placeholder": "for example game:Sokoban-v0-easy"})
+        super().__init__(label="Environment", max_length=120, widget=widget)
         self.error_messages["required"] = "Choose an environment."
 
     def clean(self, value: Any) -> str:
@@ -104,6 +130,9 @@ class SeedField(forms.IntegerField):
 
 PERSON = "person"
 """The choice of another person, who joins by a link, as the opponent."""
+ANYBODY = "anybody"
+"""The choice of whoever takes the seat from the lobby."""
+PEOPLE = {PERSON: "another person, by link", ANYBODY: "anybody, from the lobby"}
 
 
 class SeatsForm(ToolChoice):
@@ -117,9 +146,8 @@ class SeatsForm(ToolChoice):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         widget = self.fields["env_id"].widget
-        assert isinstance(widget, forms.Select)
-        self._environments = environments()
-        widget.choices = self._environments
+        assert isinstance(widget, EnvironmentInput)
+        widget.choices = environments()
         widget.attrs |= {
             "hx-get": reverse(self.page),
             "hx-select": "#seating",
@@ -131,15 +159,15 @@ class SeatsForm(ToolChoice):
 
     @cached_property
     def chosen(self) -> EnvSpec | None:
-        """The chosen environment, or the first one if none is chosen; None if the id is unknown."""
+        """The chosen environment; None if none is chosen or the id is unknown."""
         try:
-            return registry.spec(str(self["env_id"].value() or self._environments[0][1][0][0]))
+            return registry.spec(str(self["env_id"].value() or ""))
         except UnknownEnvironment:
             return None
 
     @property
     def seat_count(self) -> int:
-        """The number of seats of the chosen environment; 1 if the id is unknown."""
+        """The number of seats of the chosen environment; 1 if none is chosen."""
         return self.chosen.seats if self.chosen else 1
 
     @property
@@ -157,9 +185,10 @@ class SeatsForm(ToolChoice):
                 self.add_error("tool", str(error))
         return values
 
-    def _agents(self, user: Viewer, name: str) -> list[tuple[str, str]]:
+    def _offered(self, user: Viewer, name: str) -> AgentQuerySet:
+        """The agents that the field offers: the expert only if the chosen environment has one."""
         agents = Agent.objects.offered_to(user, str(self[name].value() or ""))
-        return [(agent.slug, agent.name) for agent in agents]
+        return agents if self.is_bound else playable(agents, self.chosen)
 
 
 class NewForm(SeatsForm):
@@ -192,7 +221,8 @@ class NewForm(SeatsForm):
         assert isinstance(seat, forms.ChoiceField)
         # Set before the value is read, because reading fixes it.
         opponent.initial = who_plays(str(self["env_id"].value() or ""))
-        opponent.choices = [*self._agents(user, "opponent"), (PERSON, "another person, by link")]
+        offered = [(agent.slug, agent.name) for agent in self._offered(user, "opponent")]
+        opponent.choices = [*offered, *PEOPLE.items()]
         choices = [(str(number), name) for number, name in enumerate(ORDINALS[: self.seat_count])]
         seat.choices = [("", "random"), *choices]
 
@@ -209,7 +239,9 @@ class NewForm(SeatsForm):
         values["against"] = None
         if registry.spec(env_id).seats == 1:
             return values
-        if opponent == PERSON:
+        if opponent == ANYBODY and (problem := refuse_unlisted(values.get("visibility") or "")):
+            self.add_error("visibility", problem)
+        if opponent in PEOPLE:
             if values.get("seed") is not None:
                 self.add_error(
                     "seed", "Against another person the seed is random, because it would reveal hidden information."
@@ -256,7 +288,7 @@ class WatchForm(SeatsForm):
         for name in ("agent", "opponent"):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
-            field.queryset = Agent.objects.offered_to(user, str(self[name].value() or ""))
+            field.queryset = self._offered(user, name)
 
     def clean(self) -> dict[str, Any]:
         """Remove the opponent if there is only one seat."""

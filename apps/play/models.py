@@ -60,3 +60,58 @@ class Showcase(models.Model):
     def shot(self) -> Snapshot | None:
         """A snapshot of its episode, as spectators see it."""
         return public_snapshot(self.episode) if self.episode else None
+
+
+class PendingTrial(Admitted):
+    """A program that a person wants to try on the tests that its problem shows: it waits for a worker, or one runs it.
+
+    One for each episode; the results are in the cache (`apps.play.bench.trials`).
+    """
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="+")
+    program = models.TextField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    objects = LeasedQuerySet["PendingTrial"].as_manager()
+
+    def __str__(self) -> str:
+        return f"trial of {self.pk}"
+
+
+class GuestName(models.Model):
+    """The name that a person without an account goes by in games with others."""
+
+    visitor = models.CharField(primary_key=True, max_length=32)
+    name = models.CharField(max_length=24)
+    changed = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class OpenInvitation(models.Model):
+    """A free seat that anybody may take from the lobby, for as long as the person who offers it waits on the page."""
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="invitation")
+    env_id = models.CharField(max_length=120)
+    number = models.PositiveSmallIntegerField()
+    """The free seat."""
+    created = models.DateTimeField(auto_now_add=True)
+    seen = models.DateTimeField(auto_now_add=True)
+    """When the page of the person who waits was last open."""
+
+    class Meta:
+        indexes = [models.Index(fields=["-seen"], name="invitations_by_time")]
+
+    def __str__(self) -> str:
+        return f"open seat {self.number} of {self.episode_id}"
+
+
+class Rematch(models.Model):
+    """The game that the same people play after another one, with the seats exchanged."""
+
+    after = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="rematch")
+    episode = models.OneToOneField(Episode, models.CASCADE, related_name="+")
+
+    def __str__(self) -> str:
+        return f"{self.episode_id} after {self.after_id}"

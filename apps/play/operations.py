@@ -12,11 +12,22 @@ import gem
 from apps.accounts.models import User, Viewer, account_of, default_visibility
 from apps.agents.models import Agent
 from apps.episodes import branches, operations
-from apps.episodes.errors import EpisodeEnded, NotYourTurn, OtherSeatActs, Refusal, SeatTaken, TurnTaken, Unreadable
+from apps.episodes.errors import (
+    EpisodeEnded,
+    NothingToUndo,
+    NotYourTurn,
+    OtherSeatActs,
+    Refusal,
+    SeatTaken,
+    TurnTaken,
+    Unreadable,
+)
 from apps.episodes.models import Batch, Episode, Seat
 from apps.episodes.operations import Occupant
 from apps.episodes.restore import restore
 from apps.play import pending
+from apps.play.models import OpenInvitation
+from apps.play.people.names import name_of_guest
 from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
 from apps.visibility import narrower
@@ -51,7 +62,7 @@ def begin(
 
 def begin_in_batch(
     batch: Batch,
-    slot: int,
+    slot: int | None,
     env_id: str,
     *,
     seed: int,
@@ -63,6 +74,7 @@ def begin_in_batch(
     """Begin an episode of a batch with this person in its only seat.
 
     Args:
+        slot: its place, which no other has; None where the caller sees to it that it is begun once.
         shown_seed: what is stored in place of the seed, which is hidden while the batch is closed.
 
     Raises:
@@ -111,7 +123,7 @@ def begin_against(
         raise InvalidArgument("Against another person the seed is random, because it would reveal hidden information.")
     if opponent is not None:
         shows.check_agent(env_id, opponent)
-    other = Occupant(_human()) if opponent is None else Occupant(opponent)
+    other = Occupant(human_agent()) if opponent is None else Occupant(opponent)
     seats = [_person(user, visitor) if number == own else other for number in range(count)]
     episode = operations.draft(env_id, seed=seed)
     with transaction.atomic():
@@ -139,7 +151,8 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
     if number >= len(seats) or not seats[number].is_free:
         raise SeatTaken("Somebody else has taken this seat. You can watch the episode or start your own.")
     occupant = _person(user, visitor)
-    episode.seats.filter(number=number).update(user=occupant.user, visitor=occupant.visitor)
+    episode.seats.filter(number=number).update(user=occupant.user, visitor=occupant.visitor, name=occupant.name)
+    OpenInvitation.objects.filter(pk=episode.pk).delete()
     return operations.touch(episode)
 
 
@@ -220,7 +233,8 @@ def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
     """
     with transaction.atomic():
         episode = operations.lock(episode_id)
-        _own_seat(episode, user, visitor)
+        if _own_seat(episode, user, visitor).is_taken:
+            raise Refusal("The seat is an agent's. Hand it back, or stop the episode with the controls of its page.")
         return operations.abandon(episode)
 
 
@@ -255,11 +269,13 @@ def undo(episode_id: str, *, user: Viewer, visitor: str, address: str = "") -> E
     """Undo the person's last turn: a new branch begins before it, and the old episode stays readable.
 
     Raises:
-        NotFound, NotYourTurn, EpisodeEnded, TurnTaken, Outdated, TooManyShows: nothing was changed.
+        NotFound, NotYourTurn, NothingToUndo, TurnTaken, Outdated, TooManyShows: nothing was changed.
         Refusal: another person plays too, the episode belongs to a duel, or its agent does not play for the person now.
     """
     episode = operations.find(episode_id)
     own = _own_seat(episode, user, visitor)
+    if own.is_taken:
+        raise Refusal("You cannot undo a turn in a seat that you have taken. Hand back, and fork the episode instead.")
     seats = list(episode.seats.select_related("agent", "user").order_by("number"))
     if any(seat.agent.kind == Agent.Kind.HUMAN for seat in seats if seat.number != own.number):
         raise Refusal("You cannot undo a turn that another person has seen. You can undo turns only against agents.")
@@ -268,8 +284,8 @@ def undo(episode_id: str, *, user: Viewer, visitor: str, address: str = "") -> E
     shows.check_available(episode, user)
     last = episode.turns.filter(seat=own.number).order_by("-number").values_list("number", flat=True).first()
     if last is None:
-        raise EpisodeEnded("There is no turn to undo.")
-    occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor) for seat in seats]
+        raise NothingToUndo("You have not played a turn yet, so there is none to undo.")
+    occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor, name=seat.name) for seat in seats]
     branch = branches.draft_branch(episode, last - 1)
     with transaction.atomic():
         locked = operations.lock(episode_id)
@@ -281,15 +297,16 @@ def undo(episode_id: str, *, user: Viewer, visitor: str, address: str = "") -> E
     return branch
 
 
-def _human() -> Agent:
+def human_agent() -> Agent:
+    """The agent in the seats of people, and of programs that play for them."""
     return Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
 
 
 def _person(user: Viewer, visitor: str) -> Occupant:
-    human = _human()
+    human = human_agent()
     if isinstance(user, User):
         return Occupant(human, user=user)
-    return Occupant(human, visitor=visitor)
+    return Occupant(human, visitor=visitor, name=name_of_guest(visitor))
 
 
 def _starter(user: Viewer, visitor: str, address: str) -> shows.Starter:
@@ -333,13 +350,14 @@ def _check_readable(env: gem.Env, action: str) -> None:
     """Refuse an action that cannot be parsed, so that a typing error does not end the episode.
 
     Raises:
-        Unreadable: with the boxed text as a suggestion, if the environment can parse it.
+        Unreadable: with the text in a box or between tags as a suggestion, if the environment can parse it.
     """
     pattern = getattr(env.unwrapped, "pattern", None)
     if pattern is None or pattern.search(action) or _is_tool_call(env, action):
         return
-    boxed = f"\\boxed{{{action.strip()}}}"
-    suggestion = boxed if pattern.search(boxed) else ""
+    tagged = "<answer>" in getattr(env.unwrapped, "prompt", "")
+    whole = f"<answer>{action.strip()}</answer>" if tagged else f"\\boxed{{{action.strip()}}}"
+    suggestion = whole if pattern.search(whole) else ""
     raise Unreadable(
         "The environment finds no action in this text and would end the episode. Nothing was played.",
         suggestion,

@@ -90,7 +90,7 @@ def _is_shared_with_others(user: User) -> Q:
 def _leave(key: str, user: User) -> None:
     """Take a person out of an episode that stays. Nobody can take the seat."""
     episode = operations.lock(key)
-    episode.seats.filter(user=user).update(user=None, visitor=secrets.token_hex(16))
+    episode.seats.filter(user=user).update(user=None, visitor=secrets.token_hex(16), name="")
     Show.objects.filter(pk=key, started_by=user).update(started_by=None, person="")
 
 

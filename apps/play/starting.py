@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from apps.accounts.models import Viewer, account_of
 from apps.agents.models import Agent
+from apps.episodes.errors import Refusal
 from apps.episodes.models import Episode
 from apps.play import operations
-from apps.play.forms import NewForm, WatchForm
+from apps.play.forms import ANYBODY, NewForm, WatchForm
+from apps.play.people import lobby_seats
 from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
 
@@ -18,7 +22,10 @@ def begin(form: NewForm, user: Viewer, visitor: str, address: str) -> Episode:
     if form.seat_count == 1:
         tools = form.tool_wrappers
         return operations.begin(env_id, seed=seed, user=user, visitor=visitor, visibility=visibility, wrappers=tools)
-    return operations.begin_against(
+    from_lobby = chosen["opponent"] == ANYBODY
+    if from_lobby and (joined := _join_somebody(env_id, chosen["seat"], user, visitor)):
+        return joined
+    episode = operations.begin_against(
         env_id,
         chosen["against"],
         seat=chosen["seat"],
@@ -28,6 +35,18 @@ def begin(form: NewForm, user: Viewer, visitor: str, address: str) -> Episode:
         address=address,
         visibility=visibility,
     )
+    if from_lobby:
+        lobby_seats.offer(episode)
+    return episode
+
+
+def _join_somebody(env_id: str, seat: int | None, user: Viewer, visitor: str) -> Episode | None:
+    """Take a seat that somebody offers in the lobby, in this environment; None if there is none."""
+    for offered in lobby_seats.open_seats(user, visitor, env_id)[: lobby_seats.MAX_TRIED]:
+        if seat in (None, offered.seat.number):
+            with suppress(Refusal):  # somebody else was faster
+                return operations.join(offered.episode.pk, offered.seat.number, user=user, visitor=visitor)
+    return None
 
 
 def start_show(form: WatchForm, pace: float, user: Viewer, visitor: str, address: str) -> Episode:

@@ -28,8 +28,8 @@ from apps.htmx import wants_part
 from apps.play import hints, invitations, limits, operations, pending, starting
 from apps.play.forms import NewForm, prefilled, withheld
 from apps.play.responses import form_again, fragments, go_to, refused
+from apps.play.shows import continuing, show_leases
 from apps.play.shows import operations as shows
-from apps.play.shows import show_leases
 
 View = Callable[..., HttpResponse]
 
@@ -51,7 +51,7 @@ def index(request: HttpRequest) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """The form: choose an environment and a seed, and begin."""
     if request.method != "POST":
-        initial = prefilled(request.GET, PREFILLED_FIELDS)
+        initial = prefilled(request.GET, PREFILLED_FIELDS, is_part=wants_part(request))
         context = {
             "form": NewForm(request.user, initial=initial),
             "withheld": withheld(request.user, initial, "opponent"),
@@ -136,13 +136,14 @@ def place(request: HttpRequest, episode_id: str) -> HttpResponse:
 @never_cache
 @require_safe
 def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """The hint: what the expert would do now, and why."""
+    """The hint: what the expert would do now, and why; without an expert, the next step of a reference."""
     episode = find(request, episode_id)
     shot = hints.seen_by(episode, request.user, visitors.known(request))
     if episode.over or not shot.helps:
         return redirect(episode)
     try:
-        decision = hints.ask_expert(shot, request.user, visitors.known(request))
+        typed = request.GET.get("program", "")
+        decision = hints.ask(shot, request.user, visitors.known(request), typed)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     if not wants_part(request):
@@ -222,7 +223,7 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
         limits.check_start(request)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
         user, address = account_of(request.user), visitors.address(request)
-        branch = shows.go_on(episode, turn, agent, user=user, visitor=visitor, address=address)
+        branch = continuing.go_on(episode, turn, agent, user=user, visitor=visitor, address=address)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     _name_stand_ins(request, episode, branch)

@@ -13,6 +13,8 @@ from apps.agents.seal import unseal
 from apps.seasons.numbers import first_number
 from gem.benchmarks import seeds
 
+DAILY = "daily"
+"""What stands in the place of a benchmark's name in the seasons of daily seeds, of which each is one day."""
 COMMON = 0
 """The submission of all rows that share their seeds: those of weights that we hold, and of built-in programs."""
 
@@ -67,6 +69,11 @@ class Season(models.Model):
 
     def __str__(self) -> str:
         return f"season {self.number} of {self.benchmark} v{self.version}"
+
+    @property
+    def is_day(self) -> bool:
+        """Whether it is the day of a daily seed."""
+        return self.benchmark == DAILY
 
     @property
     def is_over(self) -> bool:

@@ -12,7 +12,13 @@ SECTIONS = {
     "episodes": "watch",
     "jobs": "jobs",
     "trainings": "jobs",
+    "curves": "jobs",
+    "reported": "leaderboard",
     "leaderboard": "leaderboard",
+    "standings": "leaderboard",
+    "benchmarks": "leaderboard",
+    "agents": "agents",
+    "daily": "play",
 }
 """The navigation entry of each app's pages."""
 

@@ -7,8 +7,8 @@ from django.db.models import Max
 from django.utils import timezone
 
 from apps.agents.models import Agent
-from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Batch, Episode
+from apps.episodes.storing.bulk import copy_episodes
 from gem import registry
 from gem.agents import has_expert, make_agent
 from gem.records import EpisodeRecord

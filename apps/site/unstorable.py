@@ -46,4 +46,4 @@ class UnstorableTextMiddleware:
 
 def _has_unstorable_text(request: HttpRequest) -> bool:
     texts = (text for query in (request.GET, request.POST) for _, values in query.lists() for text in values)
-    return any(UNSTORABLE.search(str(text)) for text in texts)
+    return any(UNSTORABLE.search(str(text)) for text in (request.path, *texts))

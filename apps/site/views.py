@@ -32,8 +32,8 @@ from apps.site import health as parts
 from apps.site.search import MAX_QUERY
 from apps.site.search import search as find
 from gem import registry
-from gem.core import MAX_SEED
 from gem.errors import GemError
+from gem.validation.values import MAX_SEED
 
 logger = logging.getLogger(__name__)
 

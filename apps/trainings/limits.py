@@ -12,7 +12,9 @@ from django.core.cache import cache
 from apps.accounts.models import User
 from apps.accounts.quotas import STORAGE, TRAININGS, Quota
 from apps.agents.uploads import MEGABYTE, bytes_in, bytes_of_uploads
+from apps.curves.limits import bytes_of_curves
 from apps.jobs.models import Job
+from apps.reported.limits import bytes_of_reports
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +27,7 @@ def _open_trainings(user: User) -> int:
 
 
 def megabytes_of(user: User) -> float:
-    """The size of the folders of this person's trainings and of their uploads, in megabytes."""
+    """The size of this person's trainings and uploads, and of what trainings elsewhere have sent, in megabytes."""
     try:
         size = int(cache.get_or_set(f"storage:user:{user.pk}", lambda: _bytes_of(user), REMEMBERED_SECONDS) or 0)
     except redis.RedisError as error:
@@ -36,7 +38,8 @@ def megabytes_of(user: User) -> float:
 
 def _bytes_of(user: User) -> int:
     job_ids = Job.objects.trainings().filter(owner=user).values_list("pk", flat=True)
-    return bytes_of_uploads(user) + sum(bytes_in(Path(settings.RUNS_DIR) / job_id) for job_id in job_ids)
+    folders = sum(bytes_in(Path(settings.RUNS_DIR) / job_id) for job_id in job_ids)
+    return folders + bytes_of_uploads(user) + bytes_of_curves(user) + bytes_of_reports(user)
 
 
 QUOTAS = (

@@ -13,8 +13,8 @@ from django.db.models import Max
 from django.utils import timezone
 
 from apps.agents.models import Agent, Weights
-from apps.episodes.bulk import copy_episodes
 from apps.episodes.models import Batch, Episode
+from apps.episodes.storing.bulk import copy_episodes
 from apps.episodes.text import storable
 from apps.jobs.changes import change, end
 from apps.jobs.leases import Claim, note_progress, owned
@@ -25,6 +25,7 @@ from apps.trainings.best import evaluate_if_requested
 from gem.records import EpisodeRecord
 from gem.training.checkpoints.archive import sha256
 from gem.training.checkpoints.folder_check import WEIGHTS, check_folder
+from gem.training.checkpoints.weights_file import parameters_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ def record_checkpoint(claim: Claim, path: Path) -> None:
     card = check_folder(path)
     folder = str(path.relative_to(settings.RUNS_DIR))
     weights = {"folder": folder, "size": (path / WEIGHTS).stat().st_size, "sha256": sha256(path / WEIGHTS)}
-    weights["card"] = {**card.model_dump(mode="json"), "job": claim.job_id}
+    parameters = parameters_in(path / WEIGHTS)
+    weights["card"] = {**card.model_dump(mode="json"), "job": claim.job_id, "parameters": parameters}
     _store_checkpoint(claim, card.update, weights)
 
 
@@ -180,6 +182,7 @@ def _store_checkpoint(claim: Claim, update: int, weights: dict[str, Any]) -> Non
     )
     for player in (agent, job.agent):
         Weights.objects.update_or_create(agent=player, defaults=weights)
+    Agent.objects.filter(pk__in=[agent.pk, job.agent_id]).update(parameters=weights["card"].get("parameters") or None)
     success = point.data.get("success") if point else None
     Checkpoint.objects.update_or_create(job=job, update=update, defaults={"agent": agent, "success": success})
     text = f"checkpoint after update {update:,}"

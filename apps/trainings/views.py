@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
@@ -21,6 +22,7 @@ from apps.accounts.models import User
 from apps.agents.checkpoint_views import archive_of
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
+from apps.curves.models import OutsideTraining
 from apps.htmx import wants_part
 from apps.jobs.errors import JobRefusal, NotYours
 from apps.jobs.models import Checkpoint, Job
@@ -29,6 +31,7 @@ from apps.trainings import logs, operations, pages, permissions
 from apps.trainings.checkpoints import checkpoint_to_fork
 from apps.trainings.forms import FINE, OWN, PLAIN, TrainingForm, initial
 from apps.trainings.pages import compare as comparing
+from apps.trainings.pages.members import METRICS
 from gem.credit import ALGORITHMS
 from gem.training import recipes
 from gem.training.recipes import Recipe
@@ -36,6 +39,7 @@ from gem.training.spec import TrainingSpec, with_current_names
 
 FIRST_RECIPE = "guess-easy"
 MAX_COMPARED = 40
+MOST_OTHERS = 20
 
 
 # ------------------------------------------------------------------ the form
@@ -64,7 +68,7 @@ def train(request: HttpRequest) -> HttpResponse:
         messages.info(request, "Log in to train. Your entries are kept.")
         entries = {name: request.POST[name] for name in ("recipe", *PLAIN, *FINE, *OWN) if request.POST.get(name)}
         back = f"{resolve_url('trainings:train')}?{urlencode(entries)}"
-        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
+        return redirect_to_login(back)
     form = TrainingForm(request.user, request.POST)
     parent = _parent(request)
     if form.is_valid() and form.spec is not None:
@@ -281,23 +285,35 @@ def compare(request: HttpRequest) -> HttpResponse:
 
     While one of them runs, the page polls the conclusion and the table, and then the new points.
     """
-    job_ids = request.GET.getlist("job")[:MAX_COMPARED]
+    job_ids, outside_ids = (request.GET.getlist(name)[:MAX_COMPARED] for name in ("job", "outside"))
+    metric = request.GET.get("metric", "success")
+    metric = metric if metric in METRICS else "success"
     jobs = list(
         Job.objects.trainings().visible_to(request.user).filter(pk__in=job_ids).select_related("agent", "owner")
     )
-    arms = comparing.arms(jobs) if jobs else []
+    outside = list(OutsideTraining.objects.visible_to(request.user).filter(pk__in=outside_ids))
+    arms = comparing.arms(jobs, outside, metric) if jobs or outside else []
+    chosen = [("job", job.pk) for job in jobs] + [("outside", training.pk) for training in outside]
     context = {
         "arms": arms,
-        "verdict": comparing.verdict(arms),
+        "verdict": comparing.verdict(arms, metric) if arms else "",
         "jobs": jobs,
-        "running": any(not job.over for job in jobs),
-        "query": urlencode([("job", job.pk) for job in jobs]),
+        "outside": outside,
+        "count": len(chosen),
+        "metric": metric,
+        "metrics": METRICS,
+        "shown": METRICS[metric],
+        "scale": comparing.scale(arms, metric),
+        "running": any(not member.is_done for arm in arms for member in arm.members),
+        "query": urlencode([*chosen, ("metric", metric)]),
     }
     if wants_part(request):
         return render(request, "trainings/compare.html#news", context)
-    context["chart"] = comparing.curves(arms, "success")
+    context["chart"] = comparing.curves(arms, metric)
     others = Job.objects.trainings().listed_for(request.user).exclude(pk__in=job_ids)
-    context["others"] = others.select_related("agent")[:20]
+    context["others"] = others.select_related("agent")[:MOST_OTHERS]
+    elsewhere = OutsideTraining.objects.listed_for(request.user).exclude(pk__in=outside_ids)
+    context["elsewhere"] = elsewhere[:MOST_OTHERS]
     return render(request, "trainings/compare.html", context)
 
 

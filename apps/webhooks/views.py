@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.models import User
-from apps.episodes.paging import page_of
+from apps.episodes.lists.paging import page_of
 from apps.htmx import wants_part
 from apps.webhooks import operations, sending
 from apps.webhooks.forms import WebhookForm
@@ -52,7 +52,7 @@ def webhook(request: HttpRequest, webhook_id: int) -> HttpResponse:
 
 
 def _page(request: HttpRequest, webhook: Webhook, form: WebhookForm | None = None) -> HttpResponse:
-    page = page_of(webhook.deliveries.all(), request.GET, Delivery.objects.all(), DELIVERIES_ON_A_PAGE)
+    page = page_of(webhook.deliveries.all(), request.GET, lambda rows: rows, DELIVERIES_ON_A_PAGE)
     waiting = webhook.deliveries.filter(state=Delivery.State.WAITING).count()
     form = form or WebhookForm(initial={"url": webhook.url, "events": webhook.events})
     context = {"webhook": webhook, "page": page, "waiting": waiting, "most": sending.MAX_TRIES, "form": form}

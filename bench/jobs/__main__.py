@@ -48,6 +48,7 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(PARTS), help="measure only this part")
     parser.add_argument("--at-a-time", type=int, action="append", help="of endpoint: 64 and 256 if it is left out")
     parser.add_argument("--rounds", type=int, default=12, help="of endpoint: episodes for each place (12)")
+    parser.add_argument("--processes", type=int, help="worker processes of recording (as many as `make up` starts)")
     parser.add_argument("--turns", type=int, default=1_000_000, help="of recording and export (1,000,000)")
     parser.add_argument("--jobs", type=int, default=10_000, help="of queueing (10,000)")
     parser.add_argument("--seconds", type=float, default=30.0, help="of queueing: for how long it is played (30)")

@@ -46,7 +46,7 @@ def measure_queueing(made: Stack, chosen: argparse.Namespace) -> None:
     _multiply(chosen.jobs)
     waiting = [_submit(people[number % PEOPLE]) for number in range(SUBMISSIONS)]
     print(f"{chosen.jobs:,} jobs of {PEOPLE} people, {WORKERS} worker processes, {machine()}")
-    start_workers(made, WORKERS)
+    start_workers(made, WORKERS, SITE_ROWS="0")  # the site is served after all people
     until = time.monotonic() + chosen.seconds
     _, secret = tokens.make_token(people[-1], "bench", ["submit"])
     by_operation, by_request = [], []

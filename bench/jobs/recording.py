@@ -1,8 +1,8 @@
 """How fast an evaluation stores all its turns, beside what the engine and Postgres can do alone.
 
-One worker process plays the random agent in three environments. In the same run, and one after the other: the engine
-alone plays episodes of the same environments with the same seeds in this process, and one connection puts rows of the
-evaluation into Postgres by COPY alone. Memory is that of the worker.
+As many worker processes as `make up` starts here play the random agent in three environments. In the same run, and one
+after the other: the engine alone plays episodes of the same environments with the same seeds in this process, and one
+connection puts rows of the evaluation into Postgres by COPY alone. Memory is that of the workers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import psutil
 from bench.jobs.export import ENV_IDS, EPISODES
 from bench.jobs.workers import seconds_of, start_workers, wait_for_end
 from bench.stack import Stack, machine, print_table
+from gemweb.local import services
 
 TURNS_OF_A_TRY = 334_000
 """Turns of the random agent in `EPISODES` episodes of each environment."""
 SAMPLE = 1500
 """Episodes of each environment that the engine plays alone; four times as many are copied."""
-WARM_UP = 500
+WARM_UP = 2000
 """Episodes of each environment before, so that the site knows how long they take and shards have their usual size."""
 AGENT = "random"
 NUM_ENVS = 16
@@ -45,7 +46,8 @@ def measure_recording(made: Stack, chosen: argparse.Namespace) -> None:
 
     repeats = max(1, math.ceil(chosen.turns / TURNS_OF_A_TRY))
     episodes = EPISODES if chosen.turns >= TURNS_OF_A_TRY else math.ceil(EPISODES * chosen.turns / TURNS_OF_A_TRY)
-    worker = start_workers(made, 1)
+    processes = chosen.processes or services.worker_slots()
+    worker = start_workers(made, processes, SITE_ROWS="0")
     wait_for_end(operations.submit(None, EvaluationSpec(agent=AGENT, env_ids=ENV_IDS, episodes_per_env=WARM_UP)))
     used = seconds_of(worker)
     spec = EvaluationSpec(
@@ -59,7 +61,7 @@ def measure_recording(made: Stack, chosen: argparse.Namespace) -> None:
     alone, used_alone = rate_of_engine()
     copied = rate_of_copy(job.batch_id, 4 * SAMPLE * len(ENV_IDS))
     target = min(SHARE_OF_ENGINE * alone, SHARE_OF_COPY * copied)
-    print(f"{', '.join(ENV_IDS)}; {AGENT} agent, one worker process, {machine()}")
+    print(f"{', '.join(ENV_IDS)}; {AGENT} agent, {processes} worker processes, {machine()}")
     print_table(
         [
             (
@@ -69,7 +71,7 @@ def measure_recording(made: Stack, chosen: argparse.Namespace) -> None:
                 "COPY alone",
                 "target",
                 "",
-                "CPU of the worker",
+                "CPU of the workers",
                 "of the engine alone",
             ),
             (
@@ -86,7 +88,7 @@ def measure_recording(made: Stack, chosen: argparse.Namespace) -> None:
     )
     first, last = memory.after_a_tenth, memory.values[-1]
     verdict = "flat" if last <= MAX_GROWTH * first else "it grows"
-    print(f"memory of the worker: {first:,.0f} MiB after a tenth, {last:,.0f} MiB at the end: {verdict}")
+    print(f"memory of the workers: {first:,.0f} MiB after a tenth, {last:,.0f} MiB at the end: {verdict}")
 
 
 class MemoryOf:

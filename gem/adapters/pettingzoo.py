@@ -29,6 +29,7 @@ from gem.envs.multiagent import SimultaneousEnv
 from gem.errors import InvalidArgument
 from gem.seats import observation_for_seat
 
+MIN_SEATS = 2
 Texts = dict[str, str]
 Infos = dict[str, dict[str, Any]]
 
@@ -38,9 +39,9 @@ def aec_env(env_id: str, **env_kwargs: Any) -> TurnBasedEnv:
 
     Raises:
         UnknownEnvironment: if no such id is registered.
-        InvalidArgument: on an argument that it does not take.
+        InvalidArgument: on an argument that it does not take, or if it has one seat.
     """
-    return TurnBasedEnv(gem.make(env_id, **env_kwargs))
+    return TurnBasedEnv(_with_seats(env_id, gem.make(env_id, **env_kwargs)))
 
 
 def parallel_env(env_id: str, **env_kwargs: Any) -> SimultaneousParallelEnv:
@@ -48,9 +49,20 @@ def parallel_env(env_id: str, **env_kwargs: Any) -> SimultaneousParallelEnv:
 
     Raises:
         UnknownEnvironment: if no such id is registered.
-        InvalidArgument: on an argument that it does not take, or if its seats act in turn.
+        InvalidArgument: on an argument that it does not take, if it has one seat, or if its seats act in turn.
     """
-    return SimultaneousParallelEnv(gem.make(env_id, **env_kwargs))
+    return SimultaneousParallelEnv(_with_seats(env_id, gem.make(env_id, **env_kwargs)))
+
+
+def _with_seats(env_id: str, env: gem.Env) -> gem.Env:
+    """The environment, if it has several seats that are free."""
+    if env.seats < MIN_SEATS:
+        env.close()
+        raise InvalidArgument(
+            f"{env_id} has one seat, and PettingZoo's interfaces are for several. Use gem.make, or Gymnasium's "
+            "interface in gem.adapters.gymnasium."
+        )
+    return env
 
 
 class TextWithDtype(str):
@@ -159,8 +171,8 @@ class SimultaneousParallelEnv(_SeatsMixin, ParallelEnv):
 
     def __init__(self, env: gem.Env) -> None:
         super().__init__(env)
-        if not isinstance(env.unwrapped, SimultaneousEnv) or env.seats == 1:
-            raise InvalidArgument("Its seats act in turn: use aec_env.")
+        if not isinstance(env.unwrapped, SimultaneousEnv):
+            raise InvalidArgument(f"The seats of {self.metadata['name']} act in turn: use aec_env.")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Texts, Infos]:
         """Begin an episode; `options` are not used."""

@@ -15,7 +15,6 @@ import os
 import pickle
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import cast
@@ -112,7 +111,7 @@ def serve() -> None:
         try:
             requests = cast("list[Request]", pickle.loads(base64.b64decode(message["requests"])))  # noqa: S301 (our own)
             decisions = _policy(message["path"]).act(
-                [replace(request, episode=next(episode_numbers)) for request in requests]
+                [request._replace(episode=next(episode_numbers)) for request in requests]
             )
             response: dict[str, object] = {"decisions": [(request.action, request.note) for request in decisions]}
         except (GemError, OSError, ValueError, RuntimeError, ImportError, AttributeError) as error:

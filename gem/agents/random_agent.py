@@ -17,6 +17,6 @@ class RandomAgent:
 
 def _draw(request: Request) -> str:
     """Draw an action; try n at a seed takes the n-th draw, because otherwise all tries would be the same."""
-    for _ in range(request.repeat):
-        request.env.sample_random_action()
+    if request.repeat:
+        request.env.skip_random_actions(request.repeat)
     return request.env.sample_random_action()

@@ -9,6 +9,7 @@ random agent and the expert in every registered environment (`python -m bench.ba
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -28,7 +29,7 @@ from gem.benchmarks.measured import (
     check_result,
     starts,
 )
-from gem.benchmarks.scales import BEST_POSSIBLE, MIN_DISTANCE, Reference, clip, normalize, score
+from gem.benchmarks.scales import BEST_POSSIBLE, MIN_DISTANCE, Reference, Rule, clip, normalize, score
 from gem.errors import InvalidArgument
 
 __all__ = [
@@ -44,12 +45,16 @@ __all__ = [
     "CheckResult",
     "DataSource",
     "Reference",
+    "Rule",
     "Starts",
+    "add_source",
     "baseline",
     "baselines",
     "check_result",
     "clip",
     "earlier",
+    "has_hidden_seeds",
+    "is_own",
     "load",
     "names",
     "normalize",
@@ -60,7 +65,7 @@ __all__ = [
     "with_hidden_seeds",
 ]
 
-FIRST = ("games", "games-easy", "games-hard")
+FIRST = ("games-easy", "games-hard", "games")
 """Benchmarks that stand before the others; the very first is the one that pages show without a choice."""
 
 
@@ -77,13 +82,39 @@ def _is_union(name: str) -> bool:
     return "members" in _read(_folder() / f"{name}.json")
 
 
-@cache
+Source = Callable[[str, "int | None"], "Benchmark | None"]
+"""Returns a version of a benchmark that is in no file here, or its present one without a version; None if it has none.
+"""
+_sources: list[Source] = []
+
+
+def add_source(source: Source) -> None:
+    """Let benchmarks be found that a site keeps itself. Their names have a dot: that of their owner is before it."""
+    _sources.append(source)
+
+
+def is_own(name: str) -> bool:
+    """Whether a benchmark with this name would be one that a site keeps for somebody, and no file."""
+    return "." in name
+
+
 def load(name: str) -> Benchmark:
-    """Read the present version of the benchmark with this name.
+    """Return the present version of the benchmark with this name.
 
     Raises:
         InvalidArgument: if there is none.
     """
+    return _from_sources(name, None) or _load(name)
+
+
+def _from_sources(name: str, version: int | None) -> Benchmark | None:
+    if not is_own(name):
+        return None
+    return next((found for source in _sources if (found := source(name, version)) is not None), None)
+
+
+@cache
+def _load(name: str) -> Benchmark:
     known = names()
     if f"{name}{document.SAMPLE_SUFFIX}" in known and name not in known:
         raise InvalidArgument(
@@ -105,9 +136,13 @@ def text_of(name: str) -> str:
     return (_folder() / f"{name}.json").read_text("utf-8")
 
 
-@cache
 def earlier(name: str, version: int) -> Benchmark | None:
-    """Read an earlier version of a benchmark, from the folder `files/earlier`; None if it was not kept."""
+    """Return an earlier version of a benchmark, from the folder `files/earlier`; None if it was not kept."""
+    return _from_sources(name, version) or _earlier(name, version)
+
+
+@cache
+def _earlier(name: str, version: int) -> Benchmark | None:
     file = _folder() / "earlier" / f"{name}-v{version}.json"
     return _benchmark(name, file) if name in names() and file.is_file() else None
 
@@ -129,9 +164,17 @@ def _member(name: str, version: int) -> Benchmark:
     return found
 
 
+def has_hidden_seeds(name: str) -> bool:
+    """Whether a benchmark is ranked on hidden seeds, so that its public ones are for practice; no if unknown."""
+    if not is_own(name):
+        return name in with_hidden_seeds()
+    found = _from_sources(name, None)
+    return found is not None and any(entry.hidden_seeds for entry in found.entries)
+
+
 @cache
 def with_hidden_seeds() -> frozenset[str]:
-    """Return the names of the benchmarks that are ranked on hidden seeds; their public ones are for practice."""
+    """Return the names of the benchmarks in files that are ranked on hidden seeds."""
     return frozenset(name for name in names() if any(entry.hidden_seeds for entry in load(name).entries))
 
 

@@ -64,7 +64,7 @@ class Starts:
     observations: int
     """How many different first observations they gave."""
     practice: float | None = None
-    """The score of the agent of `bench/lookup_agent.py` on the seeds that its table was made from, from 0 to 1."""
+    """The score of `bench/agents/lookup_agent.py` on the seeds that its table was made from, from 0 to 1."""
     hidden: float | None = None
     """Its score on seeds of an unrelated key; None if it was not measured."""
 

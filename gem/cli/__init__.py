@@ -30,7 +30,26 @@ from gem.cli import (
     sandbox,
     verify,
 )
-from gem.cli.server import jobs, leaderboard, login, logout, logs, pull, submit, webhooks, whoami
+from gem.cli.server import (
+    agent,
+    challenge,
+    credit,
+    curves,
+    daily,
+    fork,
+    forks,
+    jobs,
+    leaderboard,
+    logs,
+    pull,
+    push,
+    ratings,
+    report,
+    seat,
+    submit,
+    webhooks,
+)
+from gem.cli.server.account import login, logout, whoami
 from gem.client.errors import NotAuthenticated, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
@@ -59,11 +78,22 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "login": (login, "Keep the token of a server, for the commands below."),
     "logout": (logout, "Forget the token of a server."),
     "whoami": (whoami, "Show whose token is used, what it may do, and the quotas."),
+    "agent": (agent, "Connect an agent that runs here to a server."),
     "submit": (submit, "Submit an evaluation or a training to a server."),
     "jobs": (jobs, "List the jobs of a server, show one, or cancel one."),
     "logs": (logs, "Print the log of a job, and follow it."),
     "pull": (pull, "Fetch the episodes of a job, an episode, or a checkpoint."),
+    "challenge": (challenge, "Let a server draw seeds of a benchmark for you to play here."),
+    "push": (push, "Send the episodes of a challenge, which the server executes again."),
+    "report": (report, "Send an evaluation that another program has made, as it reports it."),
+    "fork": (fork, "Continue an episode from any turn: yourself, or any agent, once or several times."),
+    "forks": (forks, "Print the tree of an episode, or write its branches as data for training."),
+    "seat": (seat, "Take the seat of an agent that plays live, leave it a note, and hand back."),
+    "curves": (curves, "Send the curves of a training that runs elsewhere, and list yours."),
+    "credit": (credit, "Print what each turn of an episode was given, and what it was worth."),
     "leaderboard": (leaderboard, "Print the ranking of agents on a benchmark."),
+    "ratings": (ratings, "Print the duel board: who beats whom."),
+    "daily": (daily, "Print the daily seed, and how everybody did."),
     "webhooks": (webhooks, "Let a server send its events to an address of yours, and read what was sent."),
 }
 """The name of each command, its module and its description."""

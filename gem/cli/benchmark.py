@@ -1,8 +1,9 @@
-"""`gemweb benchmark`: list the benchmarks, show one, and check a file."""
+"""`gemweb benchmark`: list the benchmarks, show one, check a file, and add it to a site."""
 
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,12 @@ if TYPE_CHECKING:
     from gem.benchmarks import Benchmark, BenchmarkEntry
 
 MAX_BYTES = 4_000_000
+LOOK_SECONDS = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="list|show|check")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="list|show|check|add")
     verbs.add_parser("list", help="List the benchmarks.", description="List the benchmarks.")
     show = verbs.add_parser("show", help="Show a benchmark.", description="Show the environments of a benchmark.")
     show.add_argument("name", metavar="NAME")
@@ -26,11 +28,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "check", help="Check a file.", description="Say everything that is wrong with a benchmark's file."
     )
     check.add_argument("file", metavar="FILE.json", help="a file, or the name of a benchmark")
+    add = verbs.add_parser(
+        "add", help="Add a file to a site.", description="Add a benchmark of your own to a site, or a version of it."
+    )
+    add.add_argument("file", metavar="FILE.json")
+    add.add_argument("--visibility", choices=("public", "unlisted", "private"), help="of a new benchmark (private)")
+    add.add_argument("--url", help="the server (GEMWEB_URL, else that of the last gemweb login)")
 
 
 def run(verb: str, **options: Any) -> int:
     """Run one of the verbs."""
-    verbs: dict[str, Callable[..., int]] = {"list": _list, "show": _show, "check": _check}
+    verbs: dict[str, Callable[..., int]] = {"list": _list, "show": _show, "check": _check, "add": _add}
     return verbs[verb](**options)
 
 
@@ -119,6 +127,34 @@ def _check(file: str) -> int:
     open_sets = sum(bool(entry.open_set) for entry in entries)
     size = f"{count(len(entries), 'environment')}, {open_sets} of them open sets"
     print(f"{data['name']}, version {data['version']}: {size}.\nNothing is wrong with it.")
+    return 0
+
+
+def _add(file: str, visibility: Any, url: str | None) -> int:
+    """Add a file to a site and print all reasons if it is refused; then the exit code is 1."""
+    from gem.benchmarks import document  # noqa: PLC0415 (as above)
+    from gem.cli.server.connection import connect  # noqa: PLC0415
+    from gem.errors import InvalidArgument  # noqa: PLC0415
+
+    try:
+        data = document.parse(_read(Path(file)))
+    except InvalidArgument as error:
+        print(error)
+        return 1
+    if found := document.problems(data):
+        print("\n".join(found))
+        return 1
+    with connect(url) as client:
+        added = client.benchmarks.add(data, visibility=visibility)
+        while added.versions[0].state == "checking":
+            time.sleep(LOOK_SECONDS)
+            added = client.benchmarks.own(added.name)
+    newest = added.versions[0]
+    print("\n".join(newest.problems + [f"On the site: {note}" for note in newest.notes]), end="\n" * bool(newest.notes))
+    if newest.state == "refused":
+        print(f"\n{added.name}, version {newest.number}: refused. Nothing else was changed.")
+        return 1
+    print(f"{added.name}, version {newest.number}, is ready: {added.url}")
     return 0
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import gem
+from gem.cli.arguments import challenge as challenged
 from gem.cli.arguments import checkpoint, endpoint, tooling
 from gem.cli.output import report
 from gem.cli.output.report import Players
@@ -41,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--benchmark", help="play this benchmark: games")
     target.add_argument(
         "--env", action="append", metavar="ID", help="play this environment; may be given several times"
+    )
+    target.add_argument(
+        "--challenge",
+        type=Path,
+        metavar="FILE.json",
+        help="play a challenge of a site; gemweb push sends what it wrote",
     )
     parser.add_argument("--episodes", type=int, help="for each environment (100)")
     parser.add_argument("--seed", type=int, help="of the first episode; the others follow it (0)")
@@ -74,6 +81,7 @@ def run(
     tool: list[str] | None,
     tool_uses: int | None,
     tool_format: str | None,
+    challenge: Path | None,
     **options: Any,
 ) -> int:
     """Play the requested episodes, except those that `out` already has, and print the scores."""
@@ -83,7 +91,12 @@ def run(
     options |= {"opponent": opponent, "num_envs": num_envs}
     options["wrapper"] = [wrapping.of_word(word) for word in options["wrapper"] or []] or None
     fields = {field: options.pop(name) for name, field in _SPEC_OPTIONS.items()}
-    spec = _make_spec(agent=agent, **fields, **tooling.spec_fields(tool, tool_uses, tool_format))
+    fields |= tooling.spec_fields(tool, tool_uses, tool_format)
+    drawn = None if challenge is None else challenged.read(challenge)
+    if drawn is not None:
+        fields |= challenged.spec_fields(drawn, fields)
+    spec = _make_spec(agent=agent, **fields)
+    requests = _requests(spec) if drawn is None else challenged.requests(drawn, spec)
     player, players = _make_player(agent, opponent, num_envs, options)
     opponent_agent = None if opponent is None else make_agent(opponent)
     if players.endpoint is not None and spec.limits_tokens:
@@ -94,7 +107,7 @@ def run(
     outcomes: dict[str, list[Outcome]] = {env_id: [] for env_id in spec.env_ids}
     reasons: dict[str, str] = {}
     books = _make_books(spec) if players.endpoint is not None else None
-    for record in _play(spec, player, opponent_agent, players, out, outcomes, books):
+    for record in _play(spec, requests, player, opponent_agent, players, out, outcomes, books):
         outcomes[record.identity.env_id].append(_outcome(record))
         reasons.setdefault(record.failed_by, record.failure)
     report.print_scores(spec, players, outcomes, reasons, None if books is None else books.total)
@@ -103,6 +116,7 @@ def run(
 
 def _play(
     spec: EvaluationSpec,
+    requests: list[EpisodeRequest],
     player: AnyAgent,
     opponent: AnyAgent | None,
     players: Players,
@@ -110,7 +124,7 @@ def _play(
     outcomes: dict[str, list[Outcome]],
     books: MemoryStore | None,
 ) -> Iterator[EpisodeRecord]:
-    """Play the episodes that `out` does not have, add them to `out`, and yield their records.
+    """Play those of the requested episodes that `out` does not have, add them to `out`, and yield their records.
 
     Args:
         outcomes: gets the outcomes of the episodes that `out` has.
@@ -118,21 +132,21 @@ def _play(
     """
     from gem.rollout import rollout  # noqa: PLC0415
 
-    requests = _requests(spec)
+    total = len(requests)
     with contextlib.ExitStack() as stack:
         file: TextIO | None = None
         if out is not None:
             requests, file = _resume(out, players, requests, outcomes)
             stack.enter_context(file)
-        done_count = spec.episodes_total - len(requests)
+        done_count = total - len(requests)
         if done_count:
-            print(f"{done_count:,} of {spec.episodes_total:,} episodes are in {out} already.", file=sys.stderr)
+            print(f"{done_count:,} of {total:,} episodes are in {out} already.", file=sys.stderr)
         ledger = None if books is None else _open_ledger(stack, spec, players, player, outcomes, books)
         wanted = _while_there_is_budget(requests, ledger)
         records = rollout(player, wanted, num_envs=spec.num_envs, opponent=opponent, backend=spec.backend)
         stack.callback(records.close)
         results = (record for record in records if record.failed_by != "budget")
-        for record in _show_progress(results, done_count, spec.episodes_total):
+        for record in _show_progress(results, done_count, total):
             if file is not None:
                 _write(file, record, players)
             yield record

@@ -13,12 +13,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
+
 from gem.client.credentials import find_login
 from gem.client.remote_env import RemoteEnv
 from gem.client.resources.account import AccountResource
 from gem.client.resources.catalog import Agents, Benchmarks, Environments, Leaderboards, Uploads
-from gem.client.resources.episodes import Duels, Episodes
+from gem.client.resources.challenges import Challenges
+from gem.client.resources.curves import Curves
+from gem.client.resources.duels import Duels
+from gem.client.resources.episodes import Episodes
 from gem.client.resources.jobs import Jobs, Trainings
+from gem.client.resources.remote import Remotes
+from gem.client.resources.reported import Reported
+from gem.client.resources.standings import DailySeeds, DuelRatings
 from gem.client.resources.webhooks import WebhooksResource
 from gem.client.retries import Retries
 from gem.client.runners import AsyncRunner, SyncRunner
@@ -53,13 +61,19 @@ class Client(SyncRunner):
         self.account = AccountResource[SyncRunner](self)
         self.environments = Environments[SyncRunner](self)
         self.agents = Agents[SyncRunner](self)
+        self.remotes = Remotes[SyncRunner](self)
         self.uploads = Uploads[SyncRunner](self)
         self.episodes = Episodes[SyncRunner](self)
         self.duels = Duels[SyncRunner](self)
         self.jobs = Jobs[SyncRunner](self)
         self.trainings = Trainings[SyncRunner](self)
+        self.curves = Curves[SyncRunner](self)
+        self.reported = Reported[SyncRunner](self)
         self.benchmarks = Benchmarks[SyncRunner](self)
         self.leaderboards = Leaderboards[SyncRunner](self)
+        self.challenges = Challenges[SyncRunner](self)
+        self.ratings = DuelRatings[SyncRunner](self)
+        self.daily = DailySeeds[SyncRunner](self)
         self.webhooks = WebhooksResource[SyncRunner](self)
 
     def make(self, env_id: str, **arguments: Any) -> RemoteEnv:
@@ -84,18 +98,30 @@ class AsyncClient(AsyncRunner):
         *,
         retries: Retries | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        """Make a client; see `Client`."""
+        """Make a client; see `Client`.
+
+        Args:
+            transport: what carries the requests; by default the network. With `httpx2.ASGITransport` it is a server in
+                the same process.
+        """
         login = find_login(url, token)
-        super().__init__(login.url, login.token, retries=retries, timeout_seconds=timeout_seconds)
+        super().__init__(login.url, login.token, retries=retries, timeout_seconds=timeout_seconds, transport=transport)
         self.account = AccountResource[AsyncRunner](self)
         self.environments = Environments[AsyncRunner](self)
         self.agents = Agents[AsyncRunner](self)
+        self.remotes = Remotes[AsyncRunner](self)
         self.uploads = Uploads[AsyncRunner](self)
         self.episodes = Episodes[AsyncRunner](self)
         self.duels = Duels[AsyncRunner](self)
         self.jobs = Jobs[AsyncRunner](self)
         self.trainings = Trainings[AsyncRunner](self)
+        self.curves = Curves[AsyncRunner](self)
+        self.reported = Reported[AsyncRunner](self)
         self.benchmarks = Benchmarks[AsyncRunner](self)
         self.leaderboards = Leaderboards[AsyncRunner](self)
+        self.challenges = Challenges[AsyncRunner](self)
+        self.ratings = DuelRatings[AsyncRunner](self)
+        self.daily = DailySeeds[AsyncRunner](self)
         self.webhooks = WebhooksResource[AsyncRunner](self)

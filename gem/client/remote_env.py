@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from gem import registry
 from gem.client.errors import Conflict
 from gem.client.schemas import Episode, Turn
-from gem.core import Env, Info, State, Step, check_action
+from gem.core import Env, Info, State, Step
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingMethod, UsageError
 from gem.records import Identity
 from gem.replay import restore
 from gem.seats import observation_for_seat
+from gem.validation.values import check_action
 from gem.views import TextView, View
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class RemoteEnv(Env):
         """
         check_action(action)
         episode = self.episode
-        if episode is None or _is_over(episode):
+        if episode is None or is_over(episode):
             raise EpisodeOver("The episode is over, or none has begun: call reset() first.")
         result = self.client.episodes.take_turn(episode.id, action, expected_seq=episode.seq, as_written=True)
         self.episode = result.episode
@@ -118,11 +119,13 @@ class RemoteEnv(Env):
         self.seed = self.seed if self.episode.seed is None else self.episode.seed  # hidden while it is a secret
         if not turns:
             raise EnvironmentFailure(self.episode.problem or self.episode.failure or "The turn was not played.")
-        own_fault = next((self._own(turn.info).get("error") for turn in turns if turn.seat == self._seat), None)
+        own_fault = next(
+            (own_info(turn.info, self._seat).get("error") for turn in turns if turn.seat == self._seat), None
+        )
         observation, info = self._reading(turns[-1].observation, turns[-1].info)
         if own_fault is not None:
             info["error"] = own_fault
-        reward = sum(self._reward(turn) for turn in turns)
+        reward = sum(own_reward(turn, self._seat) for turn in turns)
         return observation, reward, self.episode.terminated, self.episode.truncated, info
 
     def _wait_for_own_turn(self, known: int = 0) -> list[Turn]:
@@ -133,7 +136,7 @@ class RemoteEnv(Env):
         """
         assert self.episode is not None
         pause = FIRST_PAUSE
-        while self._must_wait(self.episode):
+        while must_wait(self.episode):
             self.client.pause(pause)
             pause = min(pause * PAUSE_GROWTH, LONGEST_PAUSE)
             self.episode = self.client.episodes.get(self.episode.id)
@@ -145,10 +148,6 @@ class RemoteEnv(Env):
             return []
         return list(self.client.episodes.turns(self.episode.id, after=known))
 
-    @staticmethod
-    def _must_wait(episode: Episode) -> bool:
-        return not _is_over(episode) and not episode.problem and (episode.pending or not episode.your_turn)
-
     def _reading(self, observation: str, info: Info) -> tuple[str, Info]:
         """What the own seat reads, and its info."""
         reading, own = observation_for_seat(self._seat, observation, info)
@@ -156,15 +155,6 @@ class RemoteEnv(Env):
         if "seats" in info:
             own.pop("reward", None)
         return reading, own
-
-    def _own(self, info: Info) -> Mapping[str, Any]:
-        seats: Sequence[Mapping[str, Any] | None] = info.get("seats") or ()
-        return seats[self._seat] or {} if seats else info
-
-    def _reward(self, turn: Turn) -> float:
-        if "seats" in turn.info:
-            return float(self._own(turn.info).get("reward", 0.0))
-        return float(turn.reward or 0.0)
 
     def sample_random_action(self) -> str:
         """Return a valid action, which a copy of the episode on this machine draws; see `Env.sample_random_action`.
@@ -196,7 +186,7 @@ class RemoteEnv(Env):
 
     def close(self) -> None:
         """Abandon an episode that is not over, so that it does not wait on the server for its next turn."""
-        if self.episode is not None and not _is_over(self.episode):
+        if self.episode is not None and not is_over(self.episode):
             episode, self.episode = self.episode, None
             with suppress(Conflict):  # it has ended in the meantime
                 self.client.episodes.abandon(episode.id)
@@ -213,7 +203,7 @@ class RemoteEnv(Env):
         """Refuse; see `get_state`."""
         self.get_state()
 
-    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+    def spawn(self, same_state: bool = False, **overrides: Any) -> Self:
         """Make another environment with the same arguments except `overrides`; its episodes are others.
 
         Raises:
@@ -244,5 +234,24 @@ class _LocalCopy:
         return self.env
 
 
-def _is_over(episode: Episode) -> bool:
+def is_over(episode: Episode) -> bool:
+    """Whether an episode has ended."""
     return episode.ended is not None
+
+
+def must_wait(episode: Episode) -> bool:
+    """Whether others have to act, or a worker has to play an accepted turn, before the caller can go on."""
+    return not is_over(episode) and not episode.problem and (episode.pending or not episode.your_turn)
+
+
+def own_info(info: Info, seat: int) -> Mapping[str, Any]:
+    """What a seat knows of an info."""
+    seats: Sequence[Mapping[str, Any] | None] = info.get("seats") or ()
+    return seats[seat] or {} if seats else info
+
+
+def own_reward(turn: Turn, seat: int) -> float:
+    """What a turn has earned a seat."""
+    if "seats" in turn.info:
+        return float(own_info(turn.info, seat).get("reward", 0.0))
+    return float(turn.reward or 0.0)

@@ -177,11 +177,17 @@ class AsyncRunner(Runner):
     """Carries out requests in an event loop, which it belongs to."""
 
     def __init__(
-        self, url: str, token: str = "", *, retries: Retries | None = None, timeout_seconds: float = TIMEOUT_SECONDS
+        self,
+        url: str,
+        token: str = "",
+        *,
+        retries: Retries | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         super().__init__(url, token, retries, timeout_seconds)
         with self.named_failures():
-            self._http = httpx2.AsyncClient(**self._settings)
+            self._http = httpx2.AsyncClient(**self._settings, transport=transport)
 
     async def __aenter__(self) -> Self:
         return self

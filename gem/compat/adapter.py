@@ -8,9 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from gem.compat.global_rng import GlobalRngState
-from gem.core import Env, EnvWrapper, Info, State, Step, check_action, check_reward
+from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EnvironmentFailure, EpisodeOver
 from gem.rng import SplitMix64
+from gem.validation.values import check_action, check_reward
 from gem.views import TextView, View
 from gem.wrappers.observation_wrapper import as_message
 
@@ -96,6 +97,14 @@ class GemEnvAdapter(EnvWrapper):
         self._message = as_message(observation, info)
         return observation, reward, bool(terminated), bool(truncated and not terminated), info
 
+    def draw_anew(self, key: int) -> None:
+        """See `Env.draw_anew`; the generators of the process that it draws from are seeded as well."""
+        if type(self.env.rng) is Random:
+            self.env.rng.seed(key)
+        self.env.draw_key = key
+        with self._installed_rng(key):
+            pass  # its generators are kept as they are when the block ends
+
     def sample_random_action(self) -> str:
         """See `Env.sample_random_action`.
 
@@ -104,7 +113,8 @@ class GemEnvAdapter(EnvWrapper):
         later turns.
         """
         self._sample_count += 1
-        seed = int(SplitMix64(self.env.seed or 0, self._turn, self._sample_count).random() * 2**53)
+        keys = (self.env.draw_key, self.env.seed or 0) if self.env.draw_key else (self.env.seed or 0,)
+        seed = int(SplitMix64(*keys, self._turn, self._sample_count).random() * 2**53)
         episode_rng = self.env.rng
         if type(episode_rng) is Random:
             self.env.rng = Random(seed)

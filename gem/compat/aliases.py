@@ -9,7 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Any
 
 GAME_CLASSES = {
     "crosswords": "CrosswordsEnv",
@@ -27,43 +28,82 @@ GAME_CLASSES = {
 }
 """GEM's modules of games and the class in each."""
 
+
+def _all_in(module: str, *names: str) -> Mapping[str, str]:
+    """Names that have the same name in one module of ours."""
+    return dict.fromkeys(names, module)
+
+
 ALIASES: Mapping[str, Mapping[str, str]] = {
+    "gem.__about__": _all_in("gem.version", "__version__"),
+    "gem.multiagent": _all_in("gem.compat.multiagent", "AgentSelector", "MultiAgentEnv"),
     "gem.envs.registration": {
-        "ENV_REGISTRY": "gem.registry",
-        "EnvSpec": "gem.registry",
+        **_all_in("gem.registry", "ENV_REGISTRY", "EnvSpec", "print_envs", "register"),
         "make": "gem.factory",
         "make_vec": "gem.vector.make",
-        "print_envs": "gem.registry",
-        "register": "gem.registry",
     },
-    **{f"gem.envs.game_env.{module}": {name: "gem.compat.games"} for module, name in GAME_CLASSES.items()},
-    "gem.envs.math_env": {"MathEnv": "gem.envs.problems.math"},
-    "gem.envs.math_visual_env": {"MathVisualEnv": "gem.envs.problems.visual"},
-    "gem.envs.qa_env": {"QaEnv": "gem.envs.problems.qa"},
-    "gem.envs.reasoning_gym": {"ReasoningGymEnv": "gem.envs.reasoning.dataset"},
-    "gem.vector.vector_env": {"AutoresetMode": "gem.vector.base", "VectorEnv": "gem.vector.base"},
-    "gem.vector.async_vector_env": {"AsyncVectorEnv": "gem.vector.sync:ThreadVectorEnv"},
-    "gem.vector.sync_vector_env": {"SyncVectorEnv": "gem.vector.sync"},
-    "gem.tools.base_tool": {"BaseTool": "gem.tools.tool"},
+    **{f"gem.envs.game_env.{module}": _all_in("gem.compat.games", name) for module, name in GAME_CLASSES.items()},
+    "gem.envs.game_env.crosswords.crosswords": _all_in("gem.compat.games", "CrosswordsEnv"),
+    "gem.envs.game_env.sokoban.sokoban": _all_in("gem.compat.games", "SokobanEnv"),
+    "gem.envs.game_env.wikigame": _all_in("gem.compat.games", "WikiGameEnv"),
+    "gem.envs.game_env.wikigame.rewards": {"WikiGameReward": "gem.envs.game:LanguageGameReward"},
+    "gem.envs.game_env.wikigame.wikigame": _all_in("gem.compat.games", "WikiGameEnv"),
+    "gem.envs.code_env": _all_in("gem.compat.problems", "CodeEnv"),
+    "gem.envs.math_env": _all_in("gem.compat.problems", "MathEnv"),
+    "gem.envs.math_visual_env": _all_in("gem.compat.problems", "MathVisualEnv"),
+    "gem.envs.multiagent.multi_agent_env": _all_in("gem.compat.multiagent", "AgentSelector", "MultiAgentEnv"),
+    "gem.envs.qa_env": _all_in("gem.compat.problems", "QaEnv", "apply_prompt"),
+    "gem.envs.reasoning_gym": _all_in("gem.envs.reasoning.dataset", "ReasoningGymEnv"),
+    "gem.envs.webshop.webshop": _all_in("gem.compat.games", "WebshopEnv"),
+    "gem.tools.base_tool": _all_in("gem.tools.tool", "BaseTool"),
+    "gem.tools.mcp_server.time_mcp": _all_in(
+        "gem.compat.time_server", "app", "convert_time", "current_time", "days_in_month", "get_timestamp",
+        "get_week_year", "main", "relative_time",
+    ),
+    "gem.tools.search_engine.retrieval_server": _all_in("gem.tools.search.serving", "SearchServer", "main"),
+    "gem.utils.constants": {
+        "BASE_IMPORTS": "gem.tools.python_code_tool:PRELUDE",
+        "LanguageGameReward": "gem.envs.game",
+        "TERMINAL_STATE": "gem.compat.debug",
+    },
+    "gem.utils.debug": _all_in(
+        "gem.compat.debug", "run_and_print_episode", "run_and_print_episode_async",
+        "run_and_print_episode_with_random_selection", "run_and_print_episode_with_selective_step",
+    ),
+    "gem.utils.math_grader": _all_in(
+        "gem.compat.grading", "answer_tag_reward_fn", "boxed_reward_fn", "extract_answer", "grade", "is_latex_equal",
+        "last_boxed_only_string", "normalize_final_answer", "remove_boxed",
+    ),
     "gem.utils.parsing": {
-        "extract_code_from_model": "gem.grading.parsing",
-        "extract_last_boxed_answer": "gem.grading.parsing",
-        "extract_last_tagged_answer": "gem.grading.parsing",
+        **_all_in(
+            "gem.grading.parsing", "extract_code_from_model", "extract_last_boxed_answer",
+            "extract_last_tagged_answer",
+        ),
+        **_all_in("gem.compat.grading", "last_boxed_only_string", "remove_boxed"),
     },
-    "gem.envs.code_env": {"CodeEnv": "gem.envs.problems.code"},
-    "gem.utils.debug": {"run_and_print_episode": "gem.compat.debug"},
-    "gem.utils.constants": {"LanguageGameReward": "gem.envs.game", "TERMINAL_STATE": "gem.compat.debug"},
-    "gem.utils.qa_em": {
-        "em_check": "gem.grading.answers:exact_match",
-        "normalize_answer": "gem.grading.answers:normalize_answer",
-    },
-    "gem.utils.seeding": {"set_seed": "gem.compat.global_rng"},
-}
+    "gem.utils.qa_em": {"em_check": "gem.grading.answers:exact_match", "normalize_answer": "gem.grading.answers"},
+    "gem.utils.sandbox": _all_in(
+        "gem.compat.sandbox", "DEFAULT_TIMEOUT", "ERROR_MSG_PREFIX", "check_forbidden_imports", "run_python"
+    ),
+    "gem.utils.seeding": _all_in("gem.compat.global_rng", "np_random", "set_seed"),
+    "gem.vector.async_vector_env": {"AsyncVectorEnv": "gem.vector.sync:ThreadVectorEnv"},
+    "gem.vector.sync_vector_env": _all_in("gem.vector.sync", "SyncVectorEnv"),
+    "gem.vector.vector_env": _all_in("gem.vector.base", "AutoresetMode", "VectorEnv"),
+}  # fmt: skip
 """GEM's module to its names, and each name to the module that has it here; `module:name` where the name differs."""
 
 
-PACKAGES = ("gem.utils", "gem.envs.game_env")
-"""GEM's packages that contain only modules of `ALIASES`."""
+PACKAGES = (
+    "gem.envs.game_env", "gem.envs.game_env.crosswords", "gem.envs.game_env.sokoban", "gem.envs.game_env.wikigame",
+    "gem.envs.webshop", "gem.tools.mcp_server", "gem.tools.search_engine", "gem.utils",
+)  # fmt: skip
+"""GEM's packages that contain modules of `ALIASES`; two of them are modules of games as well."""
+ENVIRONMENTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    f"webshop:{split}-{mode}": (env_id, {"mode": mode, "max_turns": 15})
+    for split, env_id in (("train", "shop:WebShop-v0-easy"), ("test", "shop:WebShop-v0-hard"))
+    for mode in ("html", "text", "text_rich")
+}
+"""GEM's id to ours, and the arguments with which that is the same environment. They are not in the catalog."""
 
 
 class AliasFinder:
@@ -94,6 +134,12 @@ class AliasFinder:
         targets = ", ".join(sorted({target.partition(":")[0] for target in names.values()}))
         module.__doc__ = f"GEM's name for what is in {targets}." if targets else "GEM's folder of small modules."
         module.__all__ = list(names)  # type: ignore[attr-defined]
+
+    @staticmethod
+    def get_code(fullname: str) -> CodeType | None:
+        """The program that `python -m` runs, for modules with a `main`; None for all others."""
+        target = ALIASES.get(fullname, {}).get("main", "").partition(":")[0]
+        return compile(f"from {target} import main\nmain()", fullname, "exec") if target else None
 
 
 def install() -> None:

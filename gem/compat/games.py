@@ -7,9 +7,10 @@ classes (see `gem.compat.aliases`). The rules are those of our games. All argume
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from gem.envs.games.crosswords import Crosswords
-from gem.envs.games.fifteen_puzzle import FifteenPuzzle
+from gem.envs.games.fifteen_puzzle import FifteenPuzzle, InitAlgo
 from gem.envs.games.game_2048 import Game2048
 from gem.envs.games.guess_the_number import GuessTheNumber as GuessTheNumberEnv
 from gem.envs.games.hangman import Hangman
@@ -18,8 +19,12 @@ from gem.envs.games.minesweeper import Minesweeper
 from gem.envs.games.sokoban import Sokoban
 from gem.envs.games.sudoku import Sudoku
 from gem.envs.games.tower_of_hanoi import TowerOfHanoi
+from gem.envs.games.wiki_game import WikiGame as WikiGameEnv
 from gem.envs.games.word_search import WordSearch as WordSearchEnv
 from gem.envs.games.wordle import Wordle
+from gem.envs.shop.pages import Mode
+from gem.envs.shop.web_shop import WebShop
+from gem.errors import InvalidArgument
 
 __all__ = [
     "CrosswordsEnv",
@@ -32,6 +37,8 @@ __all__ = [
     "SokobanEnv",
     "SudokuEnv",
     "TowerofHanoiEnv",
+    "WebshopEnv",
+    "WikiGameEnv",
     "WordSearchEnv",
     "WordleEnv",
 ]
@@ -57,15 +64,30 @@ class CrosswordsEnv(Crosswords):
 class FifteenPuzzleEnv(FifteenPuzzle):
     """Two rows in 20 turns."""
 
-    def __init__(self, *, max_turns: Setting = 20, num_rows: Setting = 2, seed: int | None = None) -> None:
-        super().__init__(num_rows, max_turns, seed)
+    def __init__(
+        self,
+        *,
+        max_turns: Setting = 20,
+        num_rows: Setting = 2,
+        init_algo: InitAlgo | None = None,
+        mc_rand_moves: int = 100,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(num_rows, max_turns, init_algo, mc_rand_moves, seed)
 
 
 class Game2048Env(Game2048):
     """2048 in 1,000 turns, on four rows and columns."""
 
-    def __init__(self, *, target_tile: Setting = 2048, max_turns: Setting = 1000, seed: int | None = None) -> None:
-        super().__init__(target_tile, max_turns, seed)
+    def __init__(
+        self,
+        *,
+        target_tile: Setting = 2048,
+        max_turns: Setting = 1000,
+        board_size: int = 4,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(target_tile, max_turns, board_size, seed)
 
 
 class HangmanEnv(Hangman):
@@ -140,5 +162,28 @@ class TowerofHanoiEnv(TowerOfHanoi):
 class WordleEnv(Wordle):
     """Five letters in 20 turns."""
 
-    def __init__(self, *, word_length: Setting = 5, max_turns: Setting = 20, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        word_length: Setting = 5,
+        only_real_words: bool | None = True,
+        max_turns: Setting = 20,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(word_length, max_turns, seed)
+
+
+class WebshopEnv(WebShop):
+    """The web shop in 15 turns; both splits of GEM's have the same products here, and `train` the easier goals."""
+
+    def __init__(
+        self,
+        *,
+        observation_mode: Mode = "text",
+        split: Literal["train", "test"] = "train",
+        max_turns: int = 15,
+        seed: int | None = None,
+    ) -> None:
+        if split not in ("train", "test"):
+            raise InvalidArgument(f"split must be train or test, not {split!r:.40}.")
+        super().__init__(split == "test", max_turns, observation_mode, seed=seed)

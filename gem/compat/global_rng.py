@@ -17,7 +17,9 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from gem.errors import MissingDependency
 from gem.rng import pack_generator, unpack_generator
+from gem.validation.values import check_seed
 
 _lock = threading.RLock()
 """A lock that is held while the states of an environment are installed."""
@@ -31,6 +33,23 @@ def set_seed(seed: int | None = None) -> None:
     """
     for generator in _loaded_generators().values():
         generator.seed(seed)
+
+
+def np_random(seed: int | None = None) -> tuple[Any, int]:
+    """A generator of NumPy's and the seed that it has. In GEM it is `gem.utils.seeding.np_random`.
+
+    Raises:
+        InvalidArgument: if the seed is not an integer from 0.
+        MissingDependency: if NumPy is not installed.
+    """
+    if seed is not None:
+        check_seed(seed)
+    try:
+        import numpy as np  # noqa: PLC0415 (not every engine has it)
+    except ImportError as error:
+        raise MissingDependency("np_random", ["numpy"]) from error
+    sequence = np.random.SeedSequence(seed)
+    return np.random.Generator(np.random.PCG64(sequence)), int(sequence.entropy)  # type: ignore[arg-type]
 
 
 class GlobalRngState:

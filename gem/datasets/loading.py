@@ -3,7 +3,8 @@
 A source is one of these:
     - rows: a list of dictionaries, or a sequence that can be read like one (a `datasets.Dataset`);
     - a file or folder: `problems.jsonl`, `Path("train.parquet")`;
-    - `hub:owner/name`, `hub:owner/name@revision`: a dataset of the Hugging Face hub;
+    - `hub:owner/name`, `hub:owner/name@revision`: a dataset of the Hugging Face hub; `owner/name` too, if there is no
+      such file or folder;
     - `sample:name`: a sample that comes with the engine;
     - an environment such as `math:GSM8K`: its file in the data folder, else what was fetched from the hub, else the
       hub if it answers, else the built-in sample. `GEM_DATA_FROM` can exclude some of these (see
@@ -13,6 +14,7 @@ A source is one of these:
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ from gem.errors import DataUnavailable
 
 logger = logging.getLogger(__name__)
 
+HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
+"""A dataset of the hub: its owner and its name."""
 Source = str | Path | Sequence[Mapping[str, Any]]
 _warned_ids: set[str] = set()
 """The environments for which this process has warned that they use a built-in sample."""
@@ -58,7 +62,10 @@ def load(source: Source, *, split: str = "", revision: str = "") -> Dataset:
         return _load_from_hub(repository, split, revision or pinned_revision)
     if kind == "sample":
         return sample(name)
-    return _load_local(Path(source).expanduser())
+    path = Path(source).expanduser()
+    if HUB_NAME.fullmatch(source) and not is_table(path) and not path.exists():
+        return _load_from_hub(source, split, revision)
+    return _load_local(path)
 
 
 def _load_local(path: Path) -> Dataset:

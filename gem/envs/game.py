@@ -12,9 +12,11 @@ import re
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
-from gem.core import AgentFault, Env, Info, State, Step, check_action, reading_state
+from gem.core import AgentFault, Env, Info, State, Step, reading_state
+from gem.envs.sampling import sample_before_reset
 from gem.errors import EpisodeOver
 from gem.rng import SplitMix64, pack_generator, unpack_generator
+from gem.validation.values import check_action
 
 FORMAT_PENALTY = -0.1
 """The reward for an action that cannot be parsed. Such an action also ends the episode."""
@@ -62,7 +64,7 @@ class BoxedEnv(Env):
 
     @abstractmethod
     def _draw(self) -> None:
-        """Draw a new episode from `self.rng` and set `self.max_turns`."""
+        """Draw a new episode from `self.rng`, and `self.max_turns` if the constructor did not set it."""
 
     @abstractmethod
     def _instructions(self) -> str:
@@ -118,10 +120,19 @@ class BoxedEnv(Env):
 
     def sample_random_action(self) -> str:
         """See `Env.sample_random_action`. The action depends on the seed, the turn and the number of earlier calls."""
-        self._require_reset()
-        assert self.seed is not None
         self._num_random_actions += 1
+        if self.seed is None:
+            return sample_before_reset(self, self._num_random_actions)
+        if self.draw_key:
+            return self._random_action(SplitMix64(self.draw_key, self.seed, self.turn, self._num_random_actions))
         return self._random_action(SplitMix64(self.seed, self.turn, self._num_random_actions))
+
+    def skip_random_actions(self, number: int) -> None:
+        """See `Env.skip_random_actions`."""
+        if type(self).sample_random_action is BoxedEnv.sample_random_action:
+            self._num_random_actions += number  # each draw is made from it
+        else:
+            super().skip_random_actions(number)
 
     def _require_reset(self) -> None:
         """Raise `EpisodeOver` if there has been no `reset` yet."""

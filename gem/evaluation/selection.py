@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
-from itertools import groupby
-from operator import attrgetter
 
 from gem import registry
 from gem.errors import UnknownEnvironment
-from gem.registry import EnvSpec
 
 WILDCARD = "*"
 MAX_PATTERN = 120
@@ -56,30 +53,33 @@ def compact(ids: Collection[str]) -> list[str]:
     `expand` of it gives the same ids. What has the first of the ids comes first.
     """
     chosen = set(ids)
-    tokens: list[str] = []
-    for category, group in groupby(sorted(registry.specs(), key=attrgetter("category")), key=attrgetter("category")):
-        tokens += _of_category(category, list(group), chosen)
-    known = {spec.id for spec in registry.specs()}
-    tokens += [env_id for env_id in ids if env_id not in known]
+    by_category: dict[str, list[str]] = {}
+    prefixes = tuple({f"{env_id.partition(':')[0]}:" for env_id in chosen if ":" in env_id})
+    for spec in registry.specs():
+        if spec.id.startswith(prefixes) or ":" not in spec.id:
+            by_category.setdefault(spec.category, []).append(spec.id)
+    tokens: dict[str, list[str]] = {}
+    for category, all_ids in sorted(by_category.items()):
+        tokens |= _of_category(category, all_ids, [env_id for env_id in all_ids if env_id in chosen])
+    known = {env_id for all_ids in by_category.values() for env_id in all_ids}
+    tokens |= {env_id: [env_id] for env_id in ids if env_id not in known}
     places = {env_id: place for place, env_id in reversed(list(enumerate(ids)))}
-    return sorted(tokens, key=lambda token: min(places[env_id] for env_id in matching(token, chosen) or [token]))
+    return sorted(tokens, key=lambda token: min(places[env_id] for env_id in tokens[token]))
 
 
-def _of_category(category: str, specs: list[EnvSpec], chosen: set[str]) -> list[str]:
-    left = [spec for spec in specs if spec.id in chosen]
-    if not left:
-        return []
-    ids = [spec.id for spec in specs]
-    tokens: list[str] = []
-    for pattern in [f"{category}:*", *_of_difficulties(category, left)]:
-        matches = set(matching(pattern, ids))
-        if len(matches) > 1 and matches <= {spec.id for spec in left}:
-            tokens.append(pattern)
-            left = [spec for spec in left if spec.id not in matches]
-    return [*tokens, *(spec.id for spec in left)]
+def _of_category(category: str, ids: list[str], chosen: list[str]) -> dict[str, list[str]]:
+    """Patterns and ids for the chosen ids of a category, each with all that it matches."""
+    left = chosen
+    tokens: dict[str, list[str]] = {}
+    for pattern in [f"{category}:*", *_of_difficulties(category, left)] if left else []:
+        matches = matching(pattern, ids)
+        if len(matches) > 1 and set(matches) <= set(left):
+            tokens[pattern] = matches
+            left = [env_id for env_id in left if env_id not in matches]
+    return {**tokens, **{env_id: [env_id] for env_id in left}}
 
 
-def _of_difficulties(category: str, specs: Iterable[EnvSpec]) -> list[str]:
+def _of_difficulties(category: str, ids: Iterable[str]) -> list[str]:
     """Patterns for the ends of these ids, from the version on: `game:*-v0-easy`, or `game:*-v0`."""
-    ends = dict.fromkeys(spec.id[spec.id.rindex("-v") :] for spec in specs if "-v" in spec.id)
+    ends = dict.fromkeys(env_id[env_id.rindex("-v") :] for env_id in ids if "-v" in env_id)
     return [f"{category}:*{end}" for end in ends]

@@ -7,6 +7,7 @@ TACO, APPS); a list of dictionaries with `input` and `output` (PrimeIntellect, L
 from __future__ import annotations
 
 import ast
+import doctest
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -88,6 +89,43 @@ def select_longest_tests(tests: Tests, max_tests: int) -> Tests:
     if isinstance(tests, CheckTests) or not 0 < max_tests < len(tests):
         return tests
     return sorted(tests, key=lambda test: -len(str(test.input)))[:max_tests]  # type: ignore[return-value]
+
+
+def shown_tests(problem: str, tests: Sequence[InputTest] | Sequence[CallTest]) -> list[InputTest | CallTest]:
+    """Those of the tests that the text of a problem shows: lines with the whole input, and after them the output."""
+    lines = [line.strip() for line in problem.splitlines()]
+    return [test for test in tests if isinstance(test, InputTest) and _is_shown(lines, test)]
+
+
+def _is_shown(lines: Sequence[str], test: InputTest) -> bool:
+    given, wanted = ([line.strip() for line in text.strip().splitlines()] for text in (test.input, test.expected))
+    after = _find_lines(lines, given, 0) if given and wanted else None
+    return after is not None and _find_lines(lines, wanted, after) is not None
+
+
+def _find_lines(lines: Sequence[str], wanted: Sequence[str], start: int) -> int | None:
+    """The index behind the first place from `start` on where these lines stand; None if they do not."""
+    places = range(start, len(lines) - len(wanted) + 1)
+    return next((at + len(wanted) for at in places if lines[at : at + len(wanted)] == [*wanted]), None)
+
+
+def examples_of_calls(problem: str, entry: str) -> list[InputTest | CallTest]:
+    """The calls of `entry` that a problem shows as in a Python session: `>>> add(1, 2)` and, in the next line, `3`."""
+    found: list[InputTest | CallTest] = []
+    try:
+        examples = doctest.DocTestParser().get_examples(problem) if entry else []
+    except ValueError:  # a prompt without a space after it
+        return []
+    for example in examples:
+        try:
+            call = ast.parse(example.source.strip(), mode="eval").body
+            if not isinstance(call, ast.Call) or call.keywords or getattr(call.func, "id", "") != entry:
+                continue
+            arguments = tuple(ast.literal_eval(argument) for argument in call.args)
+            found.append(CallTest(entry, arguments, ast.literal_eval(example.want.strip())))
+        except (SyntaxError, ValueError):
+            continue
+    return found
 
 
 def _parse_json(value: Any) -> Any:

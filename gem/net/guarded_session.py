@@ -75,6 +75,53 @@ class GuardedSession:
         except aiohttp.ClientError as error:
             raise _http_error(error) from error
 
+    async def open_socket(
+        self, url: str, headers: Mapping[str, str], timeout_seconds: float, max_bytes: int
+    ) -> GuardedSocket:
+        """See `GuardedClient.open_socket`."""
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return GuardedSocket(
+                    await self._session.ws_connect(_parse_url(url), headers=headers, max_msg_size=max_bytes)
+                )
+        except TimeoutError as error:
+            raise RequestTimedOut(f"The server did not answer within {timeout_seconds:g} s.") from error
+        except aiohttp.WSServerHandshakeError as error:
+            raise InvalidHttpResponse(f"The server refused the WebSocket with status {error.status}.") from error
+        except aiohttp.ClientError as error:
+            raise _http_error(error) from error
+
+
+class GuardedSocket:
+    """A WebSocket to an address that the guard allows."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+
+    async def ask(self, text: str, timeout_seconds: float) -> str:
+        """Send a message, and return the next one of the server.
+
+        Raises:
+            HttpError: one of its subclasses; the socket cannot be used any more.
+        """
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._socket.send_str(text)
+                message = await self._socket.receive()
+        except TimeoutError as error:
+            raise RequestTimedOut(f"The server did not answer within {timeout_seconds:g} s.") from error
+        except (aiohttp.ClientError, ConnectionError) as error:
+            raise ServerUnreachable("The connection to the server broke.") from error
+        if message.type is not aiohttp.WSMsgType.TEXT:
+            if self._socket.close_code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG:
+                raise ResponseTooLarge("The answer is too large.")
+            raise ServerUnreachable("The server closed the connection.")
+        return str(message.data)
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._socket.close()
+
 
 class _GuardedResolver(AbstractResolver):
     """Resolves a host name to addresses that the guard allows; TLS and the Host header still use the name."""

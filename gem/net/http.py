@@ -34,7 +34,7 @@ from gem.net.errors import (
 )
 
 if TYPE_CHECKING:
-    from gem.net.guarded_session import GuardedSession
+    from gem.net.guarded_session import GuardedSession, GuardedSocket
 
 __all__ = [
     "AddressBlocked", "AddressGuard", "ConnectionFailed", "GuardedClient", "HttpError", "HttpResponse",
@@ -83,11 +83,28 @@ class GuardedClient:
         Raises:
             HttpError: one of its subclasses, also while the block reads the body.
         """
+        return self._opened().send(method, url, headers, content, timeout_seconds, max_bytes)
+
+    async def open_socket(
+        self, url: str, headers: Mapping[str, str], *, timeout_seconds: float, max_bytes: int
+    ) -> GuardedSocket:
+        """Open a WebSocket; `url` begins with http or https.
+
+        Args:
+            timeout_seconds: the time limit for the handshake.
+            max_bytes: the maximum size of a message.
+
+        Raises:
+            HttpError: one of its subclasses.
+        """
+        return await self._opened().open_socket(url, headers, timeout_seconds, max_bytes)
+
+    def _opened(self) -> GuardedSession:
         if self._session is None:
             from gem.net.guarded_session import GuardedSession  # noqa: PLC0415 (see there)
 
             self._session = GuardedSession(self._guard)
-        return self._session.send(method, url, headers, content, timeout_seconds, max_bytes)
+        return self._session
 
 
 def origin(url: str) -> str:

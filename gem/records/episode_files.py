@@ -94,6 +94,22 @@ def read(path: Path) -> Iterator[StoredEpisode]:
     yield _parse_episode(path, name, episode)
 
 
+def parse_line(text: bytes, place: str) -> StoredEpisode:
+    """Read an episode from one line, as `episode_line` writes it.
+
+    Args:
+        place: what messages call the line, such as "line 3".
+
+    Raises:
+        UnreadableEpisode: if the line is something else.
+    """
+    try:
+        data = json.loads(text)
+    except NOT_JSON as error:
+        raise UnreadableEpisode(f"The file, {place} is not JSON: {error}.") from error
+    return _parse_episode(Path("The file"), place, _check_object(Path("The file"), place, data))
+
+
 def repair_last_line(path: Path) -> None:
     """Remove an incomplete last line, which a killed writer leaves behind, or add the newline that it lacks.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 from gem.errors import InvalidArgument
-from gem.tools.tool import BaseTool
+from gem.tools.tool import BaseTool, is_opaque
 from gem.validation.arguments import check_arguments
 from gem.validation.near import did_you_mean
 
@@ -56,6 +56,27 @@ def describe_tool(tool: BaseTool) -> dict[str, Any] | BaseTool:
     else:
         is_registered = factory is type(tool)
     return {"name": tool.name, **tool.settings()} if is_registered else tool
+
+
+def check_tools(tools: Sequence[BaseTool], form: str, seats: int) -> None:
+    """Check that an environment with so many seats can have these tools, called in this format.
+
+    Raises:
+        InvalidArgument: if it cannot.
+    """
+    names = [tool.label for tool in tools]
+    if not tools or len(set(names)) != len(names):
+        raise InvalidArgument(f"Give at least one tool, and each once; these are {', '.join(names) or 'none'}.")
+    if seats > 1:
+        raise InvalidArgument(
+            "Tools are used from one seat: fill the others first, with gem.make(..., opponent=...) or the wrapper "
+            "opponent."
+        )
+    if form not in ("tags", "native"):
+        raise InvalidArgument(f"The format of tool calls is 'tags' or 'native', not {form!r}.")
+    opaque = [name for name, tool in zip(names, tools, strict=True) if is_opaque(tool)]
+    if form == "native" and opaque:
+        raise InvalidArgument(f"The tool {opaque[0]} has GEM's interface only, so that it is used with format='tags'.")
 
 
 def _find_factory(name: object) -> Callable[..., BaseTool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,7 @@ from gem.tools.mcp.config import (
     read_config,
     registered_servers,
 )
+from gem.tools.mcp.handlers import Handlers
 from gem.tools.mcp.servers import Connection, connect
 from gem.tools.schema import FunctionSchema
 from gem.tools.tool import BaseTool, ToolCall, ToolOutput
@@ -40,7 +41,13 @@ class MCPTool(BaseTool):
         config: the URL of a server, or a configuration as MCP clients share it (see `gem.tools.mcp.config`).
         auth: a bearer token, for a URL.
         headers: further headers, for a URL.
+        log_handler: gets each message of a server's log.
+        progress_handler: gets how far a call has come, how far it goes, and a text.
+        sampling_handler: gets the messages, parameters and context of a server's question to a model, and answers it.
+        max_retries: how often a server that cannot be reached is asked for its tools. A call is never repeated.
+        delay_between_retries: seconds between two such attempts.
         execution_timeout: seconds for one call.
+        validate_on_init: whether to ask the servers for their tools at once, and not when they are first needed.
         allow: commands that may be started, besides those in `GEM_MCP_COMMANDS`. They are confined, without network;
             `{command: {"network": ["api.example.org:443"], "read": ["/srv/data"]}}` allows more (see
             `gem.sandbox.process_confinement.Confinement`), `{command: False}` starts one unconfined.
@@ -48,22 +55,30 @@ class MCPTool(BaseTool):
         num_workers: accepted for compatibility with GEM's scripts; without effect.
 
     Raises:
-        InvalidArgument: if the configuration cannot be read, names no server, or names a command that is not allowed.
+        InvalidArgument: if the configuration cannot be read, names no server, or names a command that is not allowed;
+            with `validate_on_init` also if a server cannot be reached or offers no tools.
     """
 
     name: ClassVar[str] = "mcp"
     tool_type: ClassVar[str] = "mcp"
     has_external_instructions = True
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 (the order of GEM's arguments)
         self,
         config: str | Mapping[str, Any] | Sequence[ServerConfig],
         auth: str | None = None,
         headers: Mapping[str, str] | None = None,
+        log_handler: Callable[[Any], Any] | None = None,
+        progress_handler: Callable[[float, float | None, str | None], Any] | None = None,
+        sampling_handler: Callable[[list[Any], Any, Any], Any] | None = None,
+        max_retries: int = 1,
+        delay_between_retries: float = 1.0,
         execution_timeout: float = TIMEOUT,
+        validate_on_init: bool = False,
+        num_workers: int = 1,
+        *,
         allow: CommandPermissions = (),
         fresh: bool = False,
-        num_workers: int = 1,
     ) -> None:
         super().__init__(num_workers)
         if isinstance(config, str):
@@ -73,15 +88,21 @@ class MCPTool(BaseTool):
             raise InvalidArgument("auth and headers belong to a URL; a configuration has its own headers.")
         if execution_timeout <= 0:
             raise InvalidArgument(f"execution_timeout is more than 0 s, not {execution_timeout!r}.")
+        if max_retries < 1 or delay_between_retries < 0:
+            raise InvalidArgument("max_retries is at least 1, and delay_between_retries at least 0 s.")
         if isinstance(config, Mapping):
             servers = allow_commands(read_config(config), allow)
         else:
             servers = list(config)  # by name, from the file
         self.execution_timeout, self.fresh = execution_timeout, fresh
-        self._connections = {server.name: connect(server) for server in servers}
+        self.max_retries, self.delay_between_retries = max_retries, delay_between_retries
+        handlers = Handlers(log_handler, progress_handler, sampling_handler)
+        self._connections = {server.name: connect(server, handlers) for server in servers}
         self._functions_by_name: dict[str, tuple[Connection, str]] | None = None
         self._schemas: list[FunctionSchema] = []
         self._was_called = False
+        if validate_on_init:
+            self._validate()
 
     @classmethod
     def from_url(
@@ -157,6 +178,10 @@ class MCPTool(BaseTool):
         """See `BaseTool.find`; the first `<tool_call>`."""
         return next(iter(find_calls(action)), None)
 
+    def tag_marks(self, function: str) -> tuple[str, str]:
+        """See `BaseTool.tag_marks`."""
+        return f"<tool_call>\n<tool_name>{function}</tool_name>\n<arguments>\n", "\n</arguments>\n</tool_call>"
+
     def format_output(self, output: str) -> str:
         """See `BaseTool.format_output`; in GEM's format."""
         return f"\n<tool_response>\n{output}\n</tool_response>\n"
@@ -189,7 +214,7 @@ class MCPTool(BaseTool):
             places: dict[str, tuple[Connection, str]] = {}
             schemas: list[FunctionSchema] = []
             for server, connection in self._connections.items():
-                for tool in connection.tools():
+                for tool in self._request_tools(connection):
                     name = f"{server}_{tool['name']}" if len(self._connections) > 1 else tool["name"]
                     name = _function_name(name, places)
                     places[name] = connection, tool["name"]
@@ -203,6 +228,27 @@ class MCPTool(BaseTool):
             self._schemas = sorted(schemas, key=lambda schema: schema["function"]["name"])
             self._functions_by_name = places
         return self._functions_by_name
+
+    def _request_tools(self, connection: Connection) -> list[dict[str, Any]]:
+        """The tools of a server, which is asked up to `max_retries` times."""
+        for _ in range(self.max_retries - 1):
+            try:
+                return connection.tools()
+            except ToolError:
+                time.sleep(self.delay_between_retries)
+        return connection.tools()
+
+    def _validate(self) -> None:
+        """Ask the servers for their tools.
+
+        Raises:
+            InvalidArgument: if one cannot be reached, or there are no tools.
+        """
+        try:
+            self._list_functions()
+        except ToolError as error:
+            self.close()
+            raise InvalidArgument(f"The MCP servers {', '.join(self._connections)} cannot be used. {error}") from error
 
 
 def _function_name(name: str, used_names: Container[str]) -> str:

@@ -140,6 +140,10 @@ class BaseTool(RecordConstructorArgs):
         arguments, fault = parse_arguments(self._function, tagged.text.strip())
         return ToolCall(self.name, arguments, tagged.end, fault)
 
+    def tag_marks(self, function: str) -> tuple[str, str]:
+        """What an agent writes before and after the arguments of a call of `function`."""
+        return f"<{self.name}>", f"</{self.name}>"
+
     def format_output(self, output: str) -> str:
         """The output between the tags in which the agent reads it."""
         return f"\n<output>\n{output}\n</output>\n"

@@ -9,14 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self, cast
 
-from gem.core import Env, EnvWrapper, Info, State, Step, check_action
+from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EnvironmentFailure, InvalidArgument, ToolError, VersionChanged
 from gem.tools import prompts
+from gem.tools.arguments import check_limits, check_tool_rewards
 from gem.tools.calls import find_calls
-from gem.tools.kinds import ToolSpec, describe_tool, make_tool
+from gem.tools.kinds import ToolSpec, check_tools, describe_tool, make_tool
 from gem.tools.schema import FunctionSchema
 from gem.tools.tape import Tape
 from gem.tools.tool import BaseTool, ToolCall, ToolOutput, ToolUse, is_opaque
+from gem.validation.values import check_action
 from gem.views import View
 
 logger = logging.getLogger(__name__)
@@ -64,6 +66,7 @@ class ToolEnvWrapper(EnvWrapper):
         tools: tools, or their names and arguments (see `gem.tools.kinds`).
         tool_reward: the reward for a well-formed call.
         tool_success_reward: the additional reward for a call that succeeds.
+        tool_execute_error_reward: the reward for a call that fails, at most 0; not with one of the rewards above.
         max_tool_uses: the number of tool uses in an episode; None (or -1) for any number.
         format: the format of calls, `tags` or `native`.
         max_output: the number of characters of an output to keep; the agent reads how many are missing.
@@ -80,6 +83,7 @@ class ToolEnvWrapper(EnvWrapper):
         tools: Sequence[ToolSpec],
         tool_reward: float = 0.0,
         tool_success_reward: float = 0.0,
+        tool_execute_error_reward: float = 0.0,
         max_tool_uses: int | None = 10,
         format: Format = "tags",  # noqa: A002 (what it is called everywhere)
         max_output: int = MAX_OUTPUT,
@@ -90,8 +94,11 @@ class ToolEnvWrapper(EnvWrapper):
         if isinstance(tools, str):
             raise InvalidArgument(f"Tools are a list: tools=[{tools!r:.60}].")
         self.tools: list[BaseTool] = [make_tool(tool) for tool in tools]
-        _check(env, self.tools, format, max_tool_uses, max_output)
+        check_tools(self.tools, format, env.seats)
+        check_limits(max_tool_uses, max_output)
+        check_tool_rewards(tool_reward, tool_success_reward, tool_execute_error_reward)
         self.tool_reward, self.tool_success_reward = tool_reward, tool_success_reward
+        self.tool_execute_error_reward = tool_execute_error_reward
         self.max_tool_uses = None if max_tool_uses in (None, -1) else max_tool_uses
         self.format, self.max_output, self.added_by_make = format, max_output, added_by_make
         self.tool_use_counter = 0
@@ -210,6 +217,7 @@ class ToolEnvWrapper(EnvWrapper):
             self.tool_use_counter += 1
             self.tool_success_counter += not use.error
             reward += self.tool_reward * bool(use.tool) + self.tool_success_reward * (not use.error)
+            reward += self.tool_execute_error_reward * use.error
         info: Info = {
             "parsed_action": action[: answer.end],
             "tool_type": next(
@@ -339,7 +347,7 @@ class ToolEnvWrapper(EnvWrapper):
         self._tape = Tape(recorded, repeat=repeat)
         self.env.feed_tape(recorded, repeat=repeat)
 
-    def spawn(self, *, same_state: bool = False, **overrides: Any) -> Self:
+    def spawn(self, same_state: bool = False, **overrides: Any) -> Self:
         """See `Env.spawn`; the copy has tools of its own."""
         other = super().spawn(same_state=same_state, **overrides)
         other.tools = [tool.spawn() for tool in self.tools]
@@ -358,8 +366,13 @@ class ToolEnvWrapper(EnvWrapper):
             "tool_success_reward": self.tool_success_reward,
             "max_tool_uses": -1 if self.max_tool_uses is None else self.max_tool_uses,
         }
-        settings = {"format": self.format, "max_output": self.max_output, "added_by_make": self.added_by_make}
-        defaults = {"format": "tags", "max_output": MAX_OUTPUT, "added_by_make": False}
+        settings = {
+            "tool_execute_error_reward": self.tool_execute_error_reward,
+            "format": self.format,
+            "max_output": self.max_output,
+            "added_by_make": self.added_by_make,
+        }
+        defaults = {"format": "tags", "max_output": MAX_OUTPUT, "added_by_make": False, "tool_execute_error_reward": 0}
         return arguments | {name: value for name, value in settings.items() if value != defaults[name]}
 
     def _get_own_state(self) -> State:
@@ -383,23 +396,3 @@ def _call_tool(tool: BaseTool, call: ToolCall) -> ToolOutput:
 
 def _since(start: float) -> float:
     return round(time.perf_counter() - start, 4)
-
-
-def _check(env: Env, tools: Sequence[BaseTool], form: str, max_tool_uses: int | None, max_output: int) -> None:
-    names = [tool.label for tool in tools]
-    if not tools or len(set(names)) != len(names):
-        raise InvalidArgument(f"Give at least one tool, and each once; these are {', '.join(names) or 'none'}.")
-    if env.seats > 1:
-        raise InvalidArgument(
-            "Tools are used from one seat: fill the others first, with gem.make(..., opponent=...) or the wrapper "
-            "opponent."
-        )
-    if form not in ("tags", "native"):
-        raise InvalidArgument(f"The format of tool calls is 'tags' or 'native', not {form!r}.")
-    opaque = [name for name, tool in zip(names, tools, strict=True) if is_opaque(tool)]
-    if form == "native" and opaque:
-        raise InvalidArgument(f"The tool {opaque[0]} has GEM's interface only, so that it is used with format='tags'.")
-    if max_tool_uses is not None and max_tool_uses < -1:
-        raise InvalidArgument(f"max_tool_uses is 0 or more, or None for any number, not {max_tool_uses}.")
-    if max_output < 1:
-        raise InvalidArgument(f"max_output must be at least 1, not {max_output}.")

@@ -18,6 +18,8 @@ ENDPOINT_PACKAGES = {"aiohttp": "aiohttp", "certifi": "certifi"}
 """Packages that endpoint agents need, in the same form."""
 CLIENT_PACKAGES = {"httpx2": "httpx2"}
 """Packages that the client of the REST API needs, in the same form."""
+REMOTE_PACKAGES = {"websockets": "websockets"}
+"""Packages that connecting a remote agent needs, in the same form."""
 VERIFICATION_PACKAGES = {"cryptography": "cryptography"}
 """Packages that signatures need, in the same form."""
 

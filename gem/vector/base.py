@@ -9,8 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from gem.core import Info, State, Step, check_seed
+from gem.core import Info, State, Step
 from gem.errors import InvalidArgument, UsageError
+from gem.validation.values import check_seed
 
 
 class Flags(list[bool]):

@@ -7,9 +7,11 @@ from functools import partial
 from typing import Any, Literal
 
 from gem import registry
-from gem.core import Env, check_seed
+from gem.compat.arguments import translated
+from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.factory import make
+from gem.validation.values import check_seed
 from gem.vector.base import AutoresetMode, VectorEnv
 from gem.vector.shards import ShardVectorEnv
 from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
@@ -62,11 +64,11 @@ def make_vec(
     if seed is not None:
         first_seed = check_seed(seed)
         arguments_by_env = [{"seed": first_seed + i, **arguments} for i, arguments in enumerate(arguments_by_env)]
+    requests = [translated(env_id, args) for env_id, args in zip(env_ids, arguments_by_env, strict=True)]
     env_fns = [
-        partial(_make_env, registry.spec(env_id), arguments, tuple(wrappers or ()))
-        for env_id, arguments in zip(env_ids, arguments_by_env, strict=True)
+        partial(_make_env, registry.spec(env_id), arguments, tuple(wrappers or ())) for env_id, arguments in requests
     ]
-    return _vector_class(env_ids, async_mode)(env_fns, autoreset_mode)
+    return _vector_class([env_id for env_id, _ in requests], async_mode)(env_fns, autoreset_mode)
 
 
 def _make_env(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:

@@ -239,7 +239,9 @@ class MixtureEnv(Env):
                 self.max_turns = self._current.max_turns
 
     def sample_random_action(self) -> str:
-        """See `Env.sample_random_action`."""
+        """See `Env.sample_random_action`; before the first `reset`, an action of the first part."""
+        if self._part_index is None:
+            return self._part_env(0).sample_random_action()
         return self._current.sample_random_action()
 
     def view(self, seat: int = 0) -> View:

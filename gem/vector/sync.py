@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from copy import deepcopy
 from typing import Generic, TypeVar
 
 from gem.core import Env, Info, State, Step, reading_state
@@ -66,6 +67,21 @@ class SyncVectorEnv(VectorEnv):
             return "", self._fail(i, error)
         self._is_over[i] = False
         return observation, info
+
+    def set_one(self, i: int, state: State, draw_key: int = 0) -> Info | None:
+        """Put the environment in slot `i` into a copy of the state of a running episode.
+
+        Returns:
+            An info with `failure` if its environment fails; None otherwise.
+        """
+        try:
+            self.env(i).set_state(deepcopy(state))
+            if draw_key:
+                self.env(i).draw_anew(draw_key)
+        except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
+            return self._fail(i, error)
+        self._is_over[i] = False
+        return None
 
     def step_each(self, actions: Actions) -> list[Step]:
         """See `VectorEnv.step_each`."""

@@ -37,6 +37,9 @@ CHUNK_TURNS = 2_000
 CHUNKS_AHEAD = 2
 """Chunks that wait for each process, so that it has work while its results are fetched."""
 
+TAKEN = "do not repeat and were taken from the record."
+"""How a note about outputs of tools ends: what they gave is not proved, nor what the episode earned with them."""
+
 Status = Literal["same", "differs", "unknown"]
 """`unknown`: the episode could not be executed here, so nothing is known of it."""
 
@@ -126,7 +129,12 @@ class Summary:
 
 
 def reexecute(
-    episodes: Iterable[StoredEpisode], *, plan: Plan | None = None, processes: int = 1, modules: Sequence[str] = ()
+    episodes: Iterable[StoredEpisode],
+    *,
+    plan: Plan | None = None,
+    processes: int = 1,
+    modules: Sequence[str] = (),
+    seen: Iterable[tuple[str, int]] = (),
 ) -> Iterator[Finding]:
     """Execute every episode again, from its seed and its actions, and yield what is found of each.
 
@@ -136,8 +144,9 @@ def reexecute(
         plan: what each episode had to be: one with another seed, or that belongs to another place, then differs too.
         processes: how many processes execute; 1 is this one.
         modules: what those processes import first, because it registers environments.
+        seen: environment and index of episodes of the row that were executed before.
     """
-    places = _Places(plan)
+    places = _Places(plan, seen)
     if processes == 1:
         execution = _Execution()
         try:
@@ -181,33 +190,38 @@ def _merge(misplaced: Sequence[Finding | None], executed: Future[list[Finding]])
 class _Places:
     """Where the episodes of a row belong; it keeps one bit for each index that was seen."""
 
-    def __init__(self, plan: Plan | None) -> None:
+    def __init__(self, plan: Plan | None, seen: Iterable[tuple[str, int]] = ()) -> None:
         self._plan = plan
-
         self._blocks: dict[tuple[str, int], int] = {}
+        for env_id, index in seen:
+            self._note(env_id, index)
 
     def check(self, stored: StoredEpisode) -> Finding | None:
         """Return the difference if the episode is not where it belongs."""
         record = stored.record
         env_id, index = record.identity.env_id, record.index
-        block, bit = (env_id, index >> 10), 1 << (index & 1023)
-        seen = self._blocks.get(block, 0)
-        if seen & bit:
-            return _differs(stored, "duplicate", f"The row has another episode with the index {index} of {env_id}.")
-        self._blocks[block] = seen | bit
+        if not self._note(env_id, index):
+            return differs(stored, "duplicate", f"The row has another episode with the index {index} of {env_id}.")
         if self._plan is None:
             return None
         planned = self._plan(index)
         if planned is None:
-            return _differs(stored, "index", f"The specification of the row has no episode with the index {index}.")
+            return differs(stored, "index", f"The specification of the row has no episode with the index {index}.")
         identity = record.identity
         played = Planned(env_id, identity.seed, record.seat, identity.env_kwargs, identity.wrappers)
         for name, own, wanted in zip(Planned._fields, played, planned, strict=True):
             if canonical_json(own) != canonical_json(wanted):
-                return _differs(
+                return differs(
                     stored, name, f"The record has {name} {own!r:.80}, and the specification of the row {wanted!r:.80}."
                 )
         return None
+
+    def _note(self, env_id: str, index: int) -> bool:
+        """Note an index of an environment. Returns whether it is new."""
+        block, bit = (env_id, index >> 10), 1 << (index & 1023)
+        seen = self._blocks.get(block, 0)
+        self._blocks[block] = seen | bit
+        return not seen & bit
 
 
 class _Execution:
@@ -245,7 +259,7 @@ class _Execution:
                 env.close()
         if difference is None:
             return _finding(stored, "same", notes=_notes(record, unrepeated))
-        return _differs(stored, difference.field, difference.sentence)
+        return differs(stored, difference.field, difference.sentence)
 
     def close(self) -> None:
         """Close all environments."""
@@ -269,7 +283,7 @@ class _Execution:
         """Return a difference, and do not use the environment again, which may be left in any state."""
         if env is not None and self._envs.pop(_settings(identity), None) is env:
             env.close()
-        return _differs(stored, name, sentence)
+        return differs(stored, name, sentence)
 
 
 def _settings(identity: Identity) -> str:
@@ -283,7 +297,7 @@ def _notes(record: EpisodeRecord, unrepeated: Sequence[str]) -> tuple[str, ...]:
     """Say what of the record was not executed again."""
     notes = []
     if unrepeated:
-        notes.append(f"Outputs of {', '.join(unrepeated)} do not repeat and were taken from the record.")
+        notes.append(f"Outputs of {', '.join(unrepeated)} {TAKEN}")
     if record.failed_by:
         notes.append("That the episode ended by a failure is what the record says.")
     if record.cut:
@@ -296,7 +310,7 @@ def _differs_or_unknown(stored: StoredEpisode, error: VersionChanged) -> Finding
     recorded = stored.record.identity.env_version
     installed = registry.spec(stored.record.identity.env_id).version
     if recorded > installed or recorded < 1:
-        return _differs(stored, "env_version", str(error))
+        return differs(stored, "env_version", str(error))
     return _unknown(stored, "env_version" if recorded != installed else "data_hash", str(error))
 
 
@@ -307,7 +321,12 @@ def _finding(
     return Finding(stored.name, record.identity.env_id, record.index, status, record.turn_count, name, sentence, notes)
 
 
-def _differs(stored: StoredEpisode, name: str, sentence: str) -> Finding:
+def differs(stored: StoredEpisode, name: str, sentence: str) -> Finding:
+    """Return the finding that an episode is not what it has to be.
+
+    Args:
+        name: what differs.
+    """
     return _finding(stored, "differs", name, sentence)
 
 

@@ -6,6 +6,8 @@ A view contains the actions that clicks and keys send, so a new environment need
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from gem.views.cube import Cube
+
 Tone = Literal[
     "hidden", "open", "floor", "wall", "given", "entry", "mark", "found", "hit", "near", "miss", "bad", "blank",
     "tile", "void",
@@ -72,6 +74,10 @@ class Compose(TypedDict):
     confirm: NotRequired[bool]
     fewest: NotRequired[int]
     """The least number of picks that Enter sends, such as 1 where a letter is as good as a word; by default all."""
+    most: NotRequired[list[int]]
+    """For picks that are numbers, the largest that each of them may be; larger keys cannot be pressed."""
+    steps_on: NotRequired[bool]
+    """Whether the next free place in the same direction is chosen after a turn, as one fills in a word."""
 
 
 class GridView(TypedDict):
@@ -192,6 +198,8 @@ class LinksView(TypedDict):
     links: list[Link]
     trail: list[str]
     """The pages visited so far, this one last; empty if the path does not matter."""
+    cards: NotRequired[bool]
+    """Whether the links with a note are things to choose from, such as products, with a price behind a dot."""
     goal: NotRequired[str]
     """The page that should be reached."""
     task: NotRequired[str]
@@ -284,6 +292,8 @@ class TextView(TypedDict):
     kind: Literal["text"]
     name: str
     text: str
+    cube: NotRequired[Cube]
+    """The cube that the text describes."""
     facts: NotRequired[list[tuple[str, str]]]
     legend: NotRequired[list[tuple[str, str]]]
 

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from typing import Any
 
-from gem.core import Env, EnvWrapper, Step, check_action
+from gem.core import Env, EnvWrapper, Step
+from gem.validation.values import check_action
 
 THOUGHT_END = "</think>"
 ANSWER_TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)

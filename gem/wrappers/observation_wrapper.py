@@ -29,6 +29,11 @@ def as_message(text: str, info: Info) -> str:
     return "\n".join(str(part).rstrip("\n") for part in parts if part)
 
 
+def maybe_add_new_line(text: str) -> str:
+    """`text` with a newline at its end; an empty text stays as it is."""
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
 @dataclass(slots=True)
 class _History:
     """What one seat has read."""

@@ -25,6 +25,7 @@ def environment(config: StackConfig, database_url: str, valkey_url: str) -> dict
         "ALLOWED_HOSTS": ",".join(_hosts(config.bind)),
         "HTTPS": "0",  # the stack has no TLS; behind a proxy that has, set HTTPS=1
         "PYTHONUNBUFFERED": "1",
+        "OMP_NUM_THREADS": "1",  # each worker process plays and learns with one thread of torch
     }
     for name, value in defaults.items():
         if not env.get(f"{name}_FILE"):
@@ -53,19 +54,25 @@ def web(env: Mapping[str, str], listener: socket.socket) -> Service:
 
 def workers(env: Mapping[str, str]) -> list[Service]:
     """All background processes. Pages get a core before live episodes, and those before jobs."""
-    slots = env.get("WORKER_SLOTS") or str(min(max(os.cpu_count() or 2, 2), 8))
+    slots = env.get("WORKER_SLOTS") or str(worker_slots())
     celery = ["-q", "-A", "gemweb", "worker", "-l", "WARNING", "--without-gossip", "--without-mingle"]
     worker = ["-Q", QUEUES, "-c", slots]
     # A training uses a core for minutes, so it must not occupy a slot of short evaluations.
     trainer = ["-Q", "train", "-c", env.get("TRAINING_SLOTS") or "1", "-n", "train@%h"]
     # The reaper has a separate process, so it finds lost work even if all workers are busy with slow agents.
     scheduler = ["-Q", "reap", "-P", "solo", "-n", "scheduler@%h", "--beat", "-s", f"{env['STATE_DIR']}/beat"]
+    lean = {**env, "CELERY_SKIP_CHECKS": "1"}  # Django's checks import all pages and the API
     return [
         Service("play", _python("workers.play"), env=env, cwd=ROOT, niceness=2),
         Service("worker", _python("celery", *celery, *worker, flags=QUIET), env=env, cwd=ROOT, niceness=5),
-        Service("train", _python("celery", *celery, *trainer, flags=QUIET), env=env, cwd=ROOT, niceness=5),
-        Service("scheduler", _python("celery", *celery, *scheduler, flags=QUIET), env=env, cwd=ROOT),
+        Service("train", _python("celery", *celery, *trainer, flags=QUIET), env=lean, cwd=ROOT, niceness=5),
+        Service("scheduler", _python("celery", *celery, *scheduler, flags=QUIET), env=lean, cwd=ROOT),
     ]
+
+
+def worker_slots() -> int:
+    """How many processes of the worker play evaluations: one for each core, at least two and at most eight."""
+    return min(max(os.cpu_count() or 2, 2), 8)
 
 
 QUIET = ("-W", "ignore:You're running the worker")

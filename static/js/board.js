@@ -50,6 +50,13 @@ function sendTyped() {
   if (!busy && !running() && !waiting()) form().requestSubmit();
 }
 
+/** A control of the tool bench has written an action. */
+document.addEventListener("say:send", ({ detail }) => {
+  if (!field() || busy || running() || waiting()) return;
+  field().value = detail;
+  sendTyped();
+});
+
 document.addEventListener("submit", (event) => {
   if (event.target === form() && waiting()) {
     event.preventDefault();
@@ -85,7 +92,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (text) {
     const sent = requestConfig.parameters.action;
     if (text.value === sent) text.value = "";
-    if (!document.querySelector("[data-messages]")) text.placeholder = sent; // a conversation shows the message itself
+    if (!document.querySelector("[data-messages], [data-bench]")) text.placeholder = sent; // a conversation shows the message itself
   }
   awaited = Number(xhr.getResponseHeader("Episode-Seq"));
   overdue = setTimeout(() => document.dispatchEvent(new Event("live:overdue")), OVERDUE_MS);
@@ -294,17 +301,26 @@ function sayWhoseTurn() {
   document.title = document.querySelector('#scoreline [data-turn="yours"]') ? `Your turn · ${title}` : title;
 }
 
-/** The last turn removes the field and the cells, so move the focus to the result. */
-function toTheEnd() {
-  document.querySelector("#end section")?.focus({ preventScroll: true });
+/** A turn removed the element with the focus: the last turn the field and the cells, every turn the hint. */
+function goOnFrom(gone) {
+  const end = document.querySelector("#end section");
+  if (end) end.focus({ preventScroll: true });
+  else if (gone.matches("[data-do-hint]")) document.querySelector("[data-hint-button]")?.focus({ preventScroll: true });
+}
+
+/** Whether anybody watches; without anybody the page says nothing. */
+function sayWhoWatches() {
+  const watched = document.querySelector("[data-watched]");
+  if (watched) watched.hidden = !/[1-9]/.test(watched.textContent);
 }
 
 function drawn() {
   goOn();
+  sayWhoWatches();
   sayWhoseTurn();
   toLastMessage();
   composing.drawn();
-  if (document.activeElement === document.body && held && !held.isConnected) toTheEnd();
+  if (document.activeElement === document.body && held && !held.isConnected) goOnFrom(held);
   const cells = rows();
   if (!cells.length) return;
   rove(cells);

@@ -5,6 +5,9 @@
 /** `panel` holds the board, `field()` returns the text field, `send(action)` plays a turn if `ready()`. */
 export function composer({ panel, field, send, ready }) {
   let picked = []; // the picked elements, in order
+  let filling = null; // where the last letter was written, and in which direction its word goes: [row, column, down, right]
+  let drawnAt = null; // the seq of the board that was drawn last
+  let writtenAt = null; // the seq of the board on which it was written, until the next board is drawn
 
   const rules = () => panel?.querySelector("[data-compose]");
   const picks = () => rules().dataset.picks.split(" ");
@@ -39,6 +42,10 @@ export function composer({ panel, field, send, ready }) {
 
   function finish() {
     const whole = action();
+    if ("stepsOn" in rules().dataset) {
+      filling = placeOf(picked[0]);
+      writtenAt = seq();
+    }
     clear();
     send(whole);
   }
@@ -48,9 +55,56 @@ export function composer({ panel, field, send, ready }) {
     show();
   }
 
+  /** Keys that are larger than the next pick may be cannot be pressed. */
+  function limit() {
+    const most = rules()?.dataset.most?.split(" ").map(Number);
+    if (!most) return;
+    const largest = most[picked.length] ?? Infinity;
+    for (const key of panel.querySelectorAll('.key[data-part]')) key.disabled = Number(key.dataset.part) > largest;
+  }
+
+  // ---------------------------------------------------------------- stepping on
+
+  const seq = () => document.getElementById("board")?.dataset.seq;
+  const board = () => [...panel.querySelectorAll('[role="row"]')].map((row) => [...row.querySelectorAll(".cell")]);
+  const isFree = (cell) => cell?.dataset.pick === "place";
+  const isPart = (cell) => Boolean(cell) && cell.dataset.tone !== "void";
+
+  /** The place of a cell, and the direction in which its word goes: on in the last one, or where the next cell is. */
+  function placeOf(cell) {
+    const cells = board();
+    const row = cells.findIndex((candidates) => candidates.includes(cell));
+    const column = row < 0 ? -1 : cells[row].indexOf(cell);
+    const across = isPart(cells[row]?.[column + 1]) || isPart(cells[row]?.[column - 1]);
+    const down = isPart(cells[row + 1]?.[column]) || isPart(cells[row - 1]?.[column]);
+    const goesDown = filling?.[2] ? filling[1] === column : false;
+    return down && (goesDown || !across) ? [row, column, 1, 0] : [row, column, 0, 1];
+  }
+
+  /** After a letter, choose the next free cell of its word; after a wrong one, the same cell again. */
+  function stepOn() {
+    if (writtenAt === null || writtenAt === seq() || !rules()) return;
+    writtenAt = null;
+    const cells = board();
+    let [row, column, down, right] = filling;
+    while (isPart(cells[row]?.[column]) && !isFree(cells[row][column])) [row, column] = [row + down, column + right];
+    const cell = cells[row]?.[column];
+    if (!isFree(cell)) return;
+    cell.focus({ preventScroll: true });
+    pick(cell);
+  }
+
   /** Show the picks on the board, in the field and in the prompt. */
   function show() {
     if (!rules()) return;
+    mark();
+    const { before, between, after } = rules().dataset;
+    const parts = picked.map((element) => element.dataset.part);
+    if (field()) field().value = parts.length ? before + parts.join(between) + (isEnough() ? after : between) : "";
+  }
+
+  /** Show the picks on the board and in the prompt. */
+  function mark() {
     for (const element of panel.querySelectorAll("[data-pick]")) {
       const state = element.closest('[role="grid"]') ? "aria-selected" : "aria-pressed";
       if (element.dataset.pick === "place") element.setAttribute(state, String(picked.includes(element)));
@@ -58,12 +112,10 @@ export function composer({ panel, field, send, ready }) {
     for (const [index, slot] of panel.querySelectorAll("[data-slot]").entries()) {
       slot.textContent = picked[index]?.dataset.part ?? "";
     }
-    const { before, between, after, prompts } = rules().dataset;
-    const parts = picked.map((element) => element.dataset.part);
-    if (field()) field().value = parts.length ? before + parts.join(between) + (isEnough() ? after : between) : "";
     const prompt = panel.querySelector("[data-prompt]");
-    const words = prompts.split("|");
+    const words = rules().dataset.prompts.split("|");
     prompt.textContent = isComplete() ? "Press Enter to send" : (words[picked.length] ?? words.at(-1));
+    limit();
   }
 
   panel?.addEventListener("mousedown", (event) => {
@@ -98,7 +150,7 @@ export function composer({ panel, field, send, ready }) {
       const button = [...panel.querySelectorAll("[data-cap]")].find(
         (candidate) => candidate.dataset.cap.toLowerCase() === key.toLowerCase(),
       );
-      if (!button) return false;
+      if (!button || button.disabled) return false;
       if (button.dataset.part === undefined) button.click();
       else {
         if (cell?.dataset.part && picks()[picked.length] === "place") pick(cell);
@@ -108,11 +160,19 @@ export function composer({ panel, field, send, ready }) {
       return true;
     },
 
-    /** Reset the picks after the board was redrawn. */
+    /** Reset the picks after a turn. What else arrives, such as a hint or who watches, leaves them as they are. */
     drawn() {
+      const isSame = drawnAt === seq() && rules();
+      drawnAt = seq();
+      if (isSame && picked.length && picked.every((element) => element.isConnected)) {
+        mark();
+        return;
+      }
       picked = [];
       const prompt = panel?.querySelector("[data-prompt]");
       if (prompt && rules()) prompt.textContent = rules().dataset.prompts.split("|")[0];
+      limit();
+      stepOn();
     },
   };
 }

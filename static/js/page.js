@@ -66,3 +66,19 @@ const WRONG = "[aria-invalid=true], :is(fieldset, [role=group])[aria-describedby
 const wrong = [...document.querySelectorAll(`main form :is(${WRONG})`)];
 for (const field of wrong) field.closest("details")?.setAttribute("open", "");
 wrong.find((field) => field.checkVisibility())?.focus();
+
+// Only the board: everything around it is hidden until the same button, or Escape, brings it back.
+const onlyBoard = document.querySelector("[data-only-board]");
+
+function showOnlyBoard(isOn) {
+  document.documentElement.toggleAttribute("data-bare", isOn);
+  onlyBoard.setAttribute("aria-pressed", String(isOn));
+}
+
+if (onlyBoard) {
+  onlyBoard.hidden = false;
+  onlyBoard.addEventListener("click", () => showOnlyBoard(!document.documentElement.hasAttribute("data-bare")));
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && document.documentElement.hasAttribute("data-bare")) showOnlyBoard(false);
+  });
+}

@@ -4,6 +4,7 @@
 import { Frames } from "./frames.js";
 import { toLastMessage } from "./messages.js";
 import { transport } from "./transport.js";
+import { jumps } from "./jumps.js";
 
 const ADDRESS_MS = 200;
 
@@ -37,7 +38,8 @@ async function show(turn) {
   board.replaceChildren(...frame.board);
   toLastMessage();
   text.replaceChildren(...frame.text);
-  document.querySelector("[data-player-total]").textContent = frame.total;
+  const total = document.querySelector("[data-player-total]");
+  if (total) total.textContent = frame.total;
   mark();
   clearTimeout(addressTimer);
   addressTimer = setTimeout(follow, ADDRESS_MS);
@@ -54,18 +56,24 @@ function mark() {
     list.scrollTop = row.offsetTop - list.offsetTop - list.clientHeight / 2;
   }
   document.querySelector(`[data-strip="${at}"]`)?.setAttribute("aria-current", "step");
+  document.dispatchEvent(new Event("turn"));
 }
 
-/** Update the address and the links and forms that depend on the turn. */
+/** Update the address and the links and forms that depend on the turn. A replay within another page has no address. */
 function follow() {
+  if (!player.dataset.page) return;
   const page = (turn) => player.dataset.page.replace(/0\/$/, `${turn}/`);
   const query = seat ? `?seat=${seat}` : "";
   history.replaceState(history.state, "", page(at) + query);
   for (const field of document.querySelectorAll("[data-player-turn]")) field.value = at;
+  for (const link of document.querySelectorAll("[data-turn-page]")) link.href = link.dataset.turnPage.replace(/0\/$/, `${at}/`);
   const raw = document.querySelector("[data-player-json]");
   if (raw) raw.href = `${page(at)}raw.json${query}`;
-  const share = document.querySelector("[data-copy^='http']");
-  if (share) share.dataset.copy = location.href;
+  for (const shared of document.querySelectorAll("[data-share-turn]")) {
+    if (shared.dataset.copy) shared.dataset.copy = location.href;
+    else shared.value = location.href;
+  }
+  for (const number of document.querySelectorAll("[data-share-number]")) number.textContent = at;
 }
 
 // ---------------------------------------------------------------- controls
@@ -76,6 +84,8 @@ transport(player, {
   show,
   playing: (is) => text.setAttribute("aria-live", is ? "off" : "polite"), // otherwise a screen reader would announce every turn
 });
+
+jumps(player, { at: () => at, show });
 
 document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -4,7 +4,7 @@
 // settings with other seeds. Axis, smoothing, seeds and the update that is looked at are in the address.
 
 import { Chart } from "./training/chart.js";
-import { Curves } from "./training/curves.js";
+import { Curves, take } from "./training/curves.js";
 
 const { htmx } = window;
 
@@ -20,6 +20,9 @@ const view = {
 const curves = new Curves(view, isOne);
 const charts = new Map();
 const FOLLOW_MS = 4000;
+/** The beginning of the columns of metrics of a training elsewhere. */
+const OF_METRIC = "m:";
+const PLACE = page.dataset.place ?? "update";
 
 // ---------------------------------------------------------------- charts
 
@@ -50,20 +53,36 @@ function askForNews() {
 async function fetchNews() {
   const seeds = curves.arms.flatMap((arm) => arm.seeds);
   await Promise.all(seeds.filter((seed) => isOne || !seed.over).map(fetchPoints));
-  if (isOne) showNewest(curves.arms[0].seeds[0]);
+  if (isOne) showNewest(curves.arms[0].seeds[0].update.at(-1));
   drawAll();
 }
 
 /** The new points of one seed. Of another one that cannot be had the old ones stay. */
 async function fetchPoints(seed) {
-  const answer = await fetch(`${seed.source}?after=${seed.last ?? 0}`);
+  const source = new URL(seed.source, location.href);
+  source.searchParams.set("after", seed.last ?? 0);
+  const answer = await fetch(source);
   if (!answer.ok) return;
   const found = await answer.json();
-  for (const [key, values] of Object.entries(found)) {
-    if (Array.isArray(values)) seed[key] = [...(seed[key] ?? []), ...values];
+  take(seed, found);
+  for (const key of Object.keys(found)) {
+    if (key.startsWith(OF_METRIC)) addChart(key);
   }
-  seed.last = found.last;
-  seed.over = found.over;
+}
+
+/** What trainings elsewhere send may be about any metric: a chart for each that the page shows, also for new ones. */
+function addChart(metric) {
+  const charts = document.querySelector("[data-grows]");
+  if (!charts || [...charts.querySelectorAll("[data-curve]")].some((box) => box.dataset.curve === metric)) return;
+  const chart = document.getElementById("chart-of-a-metric").content.cloneNode(true);
+  const name = metric.slice(OF_METRIC.length);
+  const box = chart.querySelector(".curve-box");
+  box.dataset.curve = metric;
+  box.dataset.label = name;
+  chart.querySelector("section").setAttribute("aria-label", name);
+  chart.querySelector("[data-name]").textContent = name;
+  chart.querySelector("[data-at]").id = `at-${metric}`;
+  charts.append(chart);
 }
 
 document.addEventListener("htmx:oobAfterSwap", (event) => {
@@ -77,9 +96,9 @@ document.addEventListener("htmx:afterSwap", (event) => {
 // ---------------------------------------------------------------- the update that is looked at
 
 const slider = () => document.getElementById("look-at");
-const nameUpdate = (update) => { document.getElementById("looking").textContent = `update ${update}`; };
+const nameUpdate = (update) => { document.getElementById("looking").textContent = `${PLACE} ${update}`; };
 
-function showNewest({ last }) {
+function showNewest(last) {
   if (last) {
     slider()?.setAttribute("max", last);
     slider()?.removeAttribute("disabled");
@@ -91,7 +110,7 @@ function showNewest({ last }) {
 let followed = 0;
 function follow(update) {
   const isRead = document.getElementById("looked-at").matches(":focus-within, :has(details[open])");
-  if (!update || isRead || performance.now() - followed < FOLLOW_MS) return;
+  if (!update || !slider() || isRead || performance.now() - followed < FOLLOW_MS) return;
   followed = performance.now();
   slider().value = update;
   showUpdate(update);
@@ -107,6 +126,7 @@ function lookAtCursor(plot) {
 }
 
 function look(update) {
+  if (!slider()) return;
   delete page.dataset.follow;
   slider().value = update;
   keep("update", update);
@@ -115,7 +135,8 @@ function look(update) {
 
 function showUpdate(update) {
   nameUpdate(update);
-  const source = `${page.dataset.updates}${update}/?seed=${page.dataset.seed ?? 0}`;
+  const seed = page.dataset.seed === undefined ? "" : `?seed=${page.dataset.seed}`;
+  const source = `${page.dataset.updates}${update}/${seed}`;
   htmx.ajax("GET", source, { target: "#looked-at", swap: "outerHTML" });
 }
 

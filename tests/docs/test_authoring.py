@@ -53,7 +53,7 @@ def test_it_is_listed_and_plays_through_the_web(plugged_in: None) -> None:
 
     person = Person()
     listed = person.client.get("/environments/?q=coinrow").content.decode()
-    assert all(f">{env_id}<" in listed for env_id in (ENV_ID, f"{ENV_ID}-hard"))
+    assert all(f'href="/environments/{env_id}/"' in listed for env_id in (ENV_ID, f"{ENV_ID}-hard"))
     page = person.client.get(f"/environments/{ENV_ID}/").content.decode()
     assert "Take coins from the ends of a row" in page
     episode = person.begin(ENV_ID, 3)

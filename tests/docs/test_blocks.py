@@ -46,6 +46,7 @@ ELSEWHERE = {
     "docs/tools.md": "tests/engine/tools/test_documentation.py",
     "docs/api.md": "tests/platform/test_api_page.py",
     "docs/evaluations.md": "tests/apps/jobs/test_exports.py",
+    "docs/played-elsewhere.md": "tests/engine/cli/test_challenge.py and tests/apps/leaderboard/test_challenges.py",
     "docs/add-an-environment.md": "tests/docs/test_authoring.py and tests/engine/test_written_for_gem.py",
 }
 """Pages whose Python has tests of its own, which look at what comes of it."""
@@ -70,6 +71,11 @@ ONLY_READ = {
     "gemweb data fetch": "downloads",
     "gemweb verify": "needs a certificate; tests/engine/verification/test_checking.py",
     "gemweb reproduce": "needs a site; tests/apps/leaderboard/test_proofs.py",
+    "gemweb login": "needs a site; tests/platform/test_api_page.py",
+    "gemweb challenge": "needs a site; tests/engine/cli/test_challenge.py",
+    "gemweb eval --challenge": "needs a challenge; tests/engine/cli/test_challenge.py",
+    "gemweb push": "needs a site; tests/engine/cli/test_challenge.py",
+    "gemweb benchmark add": "needs a site; tests/apps/test_benchmarks_of_people.py",
     "gemweb bench algorithms": "trains for minutes",
     "gemweb eval --agent random --benchmark games": "plays for a minute",
     "gemweb eval --agent endpoint --url https://api.example.org": "asks somebody else's server",

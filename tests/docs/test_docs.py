@@ -45,7 +45,7 @@ def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
 
 
 def test_every_command_in_bench_that_the_docs_name_exists() -> None:
-    named = {command for _, command in _named(r"python -m (bench\.\w+)")}
+    named = {command for _, command in _named(r"python -m (bench(?:\.\w+)+)")}
     assert named
     places = {command: ROOT / command.replace(".", "/") for command in named}
     assert [

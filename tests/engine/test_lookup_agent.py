@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench import lookup_agent
-from bench.lookup_agent import LookupAgent
+from bench.agents import lookup_agent
+from bench.agents.lookup_agent import LookupAgent
 from bench.starts import count, without_chance
 from gem import benchmarks
 from gem.benchmarks import BenchmarkEntry

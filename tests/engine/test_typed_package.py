@@ -88,7 +88,7 @@ total += len(list(gem.rollout.rollout(make_agent("random"), [EpisodeRequest(0, "
 try:
     gem.make("no such")
 except gem.errors.UnknownEnvironment as error:
-    print(error, gem.core.MAX_SEED, gem.registry.specs()[0].id)
+    print(error, gem.core.EnvWrapper, gem.registry.specs()[0].id)
 """
 WRONG = """
 import gem

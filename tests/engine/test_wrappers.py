@@ -61,7 +61,7 @@ def test_a_time_limit_truncates_and_then_raises() -> None:
     assert "turn limit" in observation
     with pytest.raises(EpisodeOver):
         env.step("\\boxed{3}")
-    assert TimeLimit(gem.make(HARD), max_turns=100).env.max_turns == 0  # drawn with the episode
+    assert TimeLimit(gem.make(HARD), max_turns=100).env.max_turns == 7
     with pytest.raises(InvalidArgument):
         TimeLimit(env, max_turns=0)
 

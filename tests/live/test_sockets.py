@@ -204,11 +204,11 @@ def test_spectators_are_counted_over_all_processes_and_vanish_with_a_killed_one(
     first, second = fleet.web(), fleet.web()
     path, name = f"episode/{episode.id}", f"episode:{episode.id}"
     with first.watch(path) as here, first.watch(path, audience="home"), second.watch(path):
-        wait_for(lambda: presence.count(name) == 3, "three spectators")
-        wait_for(lambda: "3 watching" in str(here.recv(timeout=5)), "the number on the page")
+        wait_for(lambda: presence.count(name) == 2, "two spectators; a card on another page is none")
+        wait_for(lambda: "2 watching" in str(here.recv(timeout=5)), "the number on the page")
         second.running.process.kill()
-        wait_for(lambda: presence.count(name) == 2, "the killed process' spectator to vanish", 20)
-        wait_for(lambda: "2 watching" in str(here.recv(timeout=10)), "the number on the page")
+        wait_for(lambda: presence.count(name) == 1, "the killed process' spectator to vanish", 20)
+        wait_for(lambda: "1 watching" in str(here.recv(timeout=10)), "the number on the page")
     wait_for(lambda: presence.count(name) == 0, "nobody")
 
 

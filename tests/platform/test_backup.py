@@ -50,6 +50,18 @@ def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, brought_bac
 
 
 UNDERWAY = """
+INSERT INTO episodes_batch (id, kind, seq, created) VALUES ('batchtopause', 'job', 0, now()) ON CONFLICT DO NOTHING;
+INSERT INTO jobs_job (id, kind, name, spec, agent_id, batch_id, state, reason, idempotency_key, seq, episodes_total,
+                      episodes_done, turns_done, seconds_busy, seconds_agent, seconds_storing, latest, created,
+                      parent_update)
+SELECT 'jobtopause00', 'evaluation', 'a job that was under way',
+       '{"agent": "random", "env_ids": ["game:GuessTheNumber-v0-easy"], "episodes_per_env": 5}', id, 'batchtopause',
+       'queued', '', '', 0, 5, 0, 0, 0, 0, 0, '{}', now(), 0
+FROM agents_agent WHERE slug = 'random' ON CONFLICT DO NOTHING;
+INSERT INTO jobs_shard (job_id, number, env_id, first_slot, first_seed, count, done, won, limited, errors, turns,
+                        return_sum, return_squares, seconds, state, reason, attempt)
+SELECT 'jobtopause00', 1, 'game:GuessTheNumber-v0-easy', 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 'queued', '', 0
+WHERE NOT EXISTS (SELECT FROM jobs_shard WHERE job_id = 'jobtopause00');
 UPDATE jobs_job SET state = 'running', ended = NULL;
 UPDATE jobs_shard SET state = 'running', lease_token = gen_random_uuid(), lease_until = now() + interval '1 hour';
 """

@@ -45,7 +45,11 @@ def set_up(checkout: Path, *missing: str, wanted: str = "run", module: str = "si
     )
 
 
-def test_it_installs_once_and_then_does_nothing(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_it_installs_once_and_again_when_the_lock_changes_and_makes_the_command(
+    checkout: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (checkout / "gem" / "cli").mkdir(parents=True)
+    (checkout / "gem" / "cli" / "__main__.py").write_text("import sys; print('asked for', *sys.argv[1:])")
     packages = tmp_path_factory.mktemp("of another checkout") / "packages"
     packages.write_text("kept")
     (checkout / ".venv").symlink_to(packages.parent)
@@ -55,20 +59,10 @@ def test_it_installs_once_and_then_does_nothing(checkout: Path, tmp_path_factory
     assert "installing packages" in first.stdout
     assert set_up(checkout).stdout == ""
 
-
-def test_a_changed_lock_is_installed(checkout: Path) -> None:
-    assert set_up(checkout).returncode == 0
     (checkout / "requirements.lock").write_text(LOCK + "\n# changed\n")
     assert "installing packages" in set_up(checkout).stdout
 
-
-def test_it_makes_the_command_and_offers_the_engine_from_anywhere(
-    checkout: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    (checkout / "gem" / "cli").mkdir(parents=True)
-    (checkout / "gem" / "cli" / "__main__.py").write_text("import sys; print('asked for', *sys.argv[1:])")
-    assert set_up(checkout).returncode == 0
-    command = [checkout / ".venv" / "bin" / "gemweb", "envs", "two words"]
+    command = [checkout / ".venv" / "bin" / "gemweb", "envs", "two words"]  # offers the engine from anywhere
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     asked = subprocess.run(command, cwd=elsewhere, capture_output=True, text=True, check=True)
     assert asked.stdout == "asked for envs two words\n"

@@ -243,7 +243,7 @@ def test_login_keeps_the_token_where_only_its_owner_reads_it(
     assert "as ann" in out
     assert token not in out
     assert json.loads(run("whoami", "--json")[1])["name"] == "ann"
-    assert "scopes read, play, submit, manage" in run("whoami")[1]
+    assert "scopes read, play, submit, answer, manage" in run("whoami")[1]
     assert run("logout")[0] == 0
     assert token not in path.read_text()
     assert "gemweb login keeps a token" in run("whoami", "--url", stack.url)[2]

@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 from pathlib import Path
 
 import psutil
@@ -75,16 +74,13 @@ def test_nobody_enters_the_database_without_the_password(stack: Stack) -> None:
 def test_data_survive_a_restart_beside_another_stack_and_a_signal_ends_everything_within_five_seconds(
     stack: Stack, start: Start
 ) -> None:
-    began = time.monotonic()
     again = start()
     assert again.url != stack.url
-    took = time.monotonic() - began
     assert again.database_url != stack.database_url
     assert again.get("/")[0] == stack.get("/")[0] == 200
     with psycopg.connect(again.database_url) as connection:
         assert connection.execute("select word from kept").fetchone() == ("still here",)  # since `prepared`
     assert not any("preparing the database" in line for line in again.lines)
-    assert took < 15  # the target of 5 s is measured on an idle machine by `python -m bench.startup`
     end(again, signal.SIGTERM)
     assert stack.get("/")[0] == 200
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from tests import warm
+from tests import databases, warm
 from tests.services import ROOT, valkey_database
 
 START_SECONDS = 180.0
@@ -45,6 +45,7 @@ class Site:
     def start(self) -> None:
         """Make the tables and the demo data, then start every process and wait for the first page."""
         assert self._run("commands", ["gemweb.local.commands", "migrate", "demo"]).wait() == 0, self.output()
+        assert self._run("rows", ["tests.walks.rows"]).wait() == 0, self.output()
         self.start_web()
         queues = "evaluate,verify,train,reap"
         celery = ["celery", "-A", "gemweb", "worker", "-Q", queues, "-c", "2", "--loglevel", "WARNING"]
@@ -108,44 +109,14 @@ class Site:
 @contextmanager
 def running_site(name: str) -> Iterator[Site]:
     """A site with a database of its own called `name`; both are gone after the block."""
-    _drop(name)
-    with connection._nodb_cursor() as cursor:
-        cursor.execute(f'CREATE DATABASE "{name}"')
+    databases.create(name, databases.migrated())
     site = Site(name)
     try:
         site.start()
         yield site
     finally:
         site.stop()
-        _drop(name)
-
-
-def _drop(name: str) -> None:
-    """Drop the database called `name`, if it is there, and end who is still connected.
-
-    FORCE would end autovacuum as well, which only a superuser may; without it the server sees to that itself.
-    """
-    with connection._nodb_cursor() as cursor:
-        ours = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
-        cursor.execute(ours, [name])
-        cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
-
-
-@contextmanager
-def connected_to(name: str) -> Iterator[None]:
-    """Let this process's models read and write the database called `name`."""
-    before = connection.settings_dict["NAME"]
-    try:
-        _connect(name)
-        yield
-    finally:
-        _connect(before)
-
-
-def _connect(name: str) -> None:
-    connection.close()
-    connection.close_pool()
-    connection.settings_dict["NAME"] = name
+        databases.drop(name)
 
 
 def _environment(database: str, folder: Path) -> dict[str, str]:
@@ -161,6 +132,7 @@ def _environment(database: str, folder: Path) -> dict[str, str]:
         "BROKER_URL": valkey,
         "SECRET_KEY": settings.SECRET_KEY,
         "STATE_DIR": str(folder),
+        "ENDPOINT_KEYS_FILE": str(settings.ENDPOINT_KEYS_FILE),  # tests and the site write rows for each other
         "LOCAL_MODE": "1",
         "DEBUG": "0",
         "LEASE_SECONDS": LEASE_SECONDS,

@@ -43,7 +43,8 @@ def site_with_it(site: Site, installed: Path) -> Iterator[None]:
 def test_it_plays_in_the_browser_by_clicks(site_with_it: None, page: Page) -> None:
     page.goto("/environments/?q=coinrow")
     expect(page.locator(".family h3")).to_have_text("CoinRow")
-    page.get_by_role("link", name=ENV_ID, exact=True).click()
+    page.locator(".family h3").get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(ENV_ID)
     expect(page.get_by_text("Works here")).to_be_visible()
     page.get_by_label("Seed").fill("3")
     page.get_by_role("main").get_by_role("button", name="Play").click()

@@ -22,12 +22,41 @@ _RINGED = """
 """
 
 
-def tab_to(page: Page, wanted: Locator) -> None:
-    """Press Tab until the focus is on `wanted`; every stop on the way is seen."""
+_FIELDS = """
+(form) => [...new Set([...form.elements]
+  .filter((field) => field.name && field.type !== "hidden" && !field.disabled && field.checkVisibility())
+  .map((field) => field.name))]
+"""
+"""The names of the fields that a person with a mouse can use; a group of radio buttons has one name."""
+
+
+def fields_by_keys(page: Page, form: Locator) -> set[str]:
+    """Go through a form from its first field by Tab, open what is folded by Enter, and return the names that it met."""
+    form.locator("input:not([type=hidden])").first.focus()
+    met: set[str] = set()
+    for _ in range(3 * STOPS):
+        at = page.evaluate(
+            "(form) => { const at = document.activeElement; return [form.contains(at), at.name || '',"
+            " at.tagName === 'SUMMARY' && !at.parentElement.open]; }",
+            form.element_handle(),
+        )
+        is_inside, name, is_folded = at
+        if not is_inside:
+            return met
+        met.add(name)
+        if is_folded:
+            page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert page.evaluate(_RINGED) or page.evaluate("document.activeElement === document.body")
+    raise AssertionError(f"there is no way out of the form on {page.url}")
+
+
+def tab_to(page: Page, wanted: Locator, key: str = "Tab") -> None:
+    """Press Tab, or another key, until the focus is on `wanted`; every stop on the way is seen."""
     for _ in range(STOPS):
         if wanted.count() and wanted.first.evaluate("(element) => element === document.activeElement"):
             return
-        page.keyboard.press("Tab")
+        page.keyboard.press(key)
         at = page.evaluate("document.activeElement.outerHTML.slice(0, 160)")
         assert at.startswith("<body") or page.evaluate(_RINGED), f"the focus is not seen on {at}"
     raise AssertionError(f"{wanted} was not reached in {STOPS} presses of Tab on {page.url}")
@@ -111,7 +140,11 @@ def test_a_job_is_submitted_and_cancelled_through_its_dialog(logged_in: Page, sl
     page.keyboard.press("Enter")
     expect(add).to_have_attribute("aria-pressed", "true")
     expect(add).to_be_focused()
-    tab_to(page, page.get_by_role("button", name="Submit evaluation"))
+    form = page.locator("#evaluate")
+    met = fields_by_keys(page, form)
+    assert met >= set(form.evaluate(_FIELDS)), "every field is reached, also those that were folded"
+    assert len(met) > 20
+    tab_to(page, page.get_by_role("button", name="Submit evaluation"), "Shift+Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#state")).to_contain_text(re.compile("queued|running"), timeout=FINISH_MS)
     opener = page.get_by_role("button", name="Cancel job").first
@@ -141,5 +174,5 @@ def test_a_replay_is_scrubbed(page: Page) -> None:
     expect(page.locator(".scrub [data-player-at]")).to_have_text("1")
     expect(scrubber).to_be_focused()
     tab_to(page, page.get_by_role("combobox", name="Speed"))
-    page.keyboard.press("Shift+Tab")
-    expect(scrubber).to_be_focused()
+    tab_to(page, scrubber, "Shift+Tab")
+    expect(scrubber).to_have_attribute("aria-valuetext", f"turn 1 of {last}")

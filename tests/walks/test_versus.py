@@ -16,7 +16,7 @@ def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
 
     ranked = Score.objects.filter(env_id="", agent__slug__in=["random", "expert"]).values("agent").distinct()
     wait_until(lambda: ranked.count() == 2, "random and the expert are ranked", RANKED_SECONDS)
-    page.goto("/leaderboard/")
+    page.goto("/leaderboard/?benchmark=games")
     expect(page.get_by_role("heading", name="You against the agents")).to_be_visible()
     expect(page.locator("#rows tr[id^=score-]")).to_have_count(2)
     page.get_by_label("Environment", exact=True).select_option(ENV_ID)
@@ -45,4 +45,27 @@ def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
     check_looks(page)
     page.get_by_role("link", name="Show your episodes").click()
     expect(page.get_by_role("row", name=re.compile(ENV_ID))).to_have_count(1)
+    check_looks(page)
+
+
+def test_a_visitor_plays_the_daily_seed_and_looks_at_the_agents(page: Page) -> None:
+    page.goto("/")
+    page.locator("#daily").get_by_role("link", name="Play").click()
+    check_looks(page)
+    page.get_by_role("button", name="Play today’s seed").click()
+    expect(page.locator("#board")).to_be_visible()
+    expect(page.get_by_text("daily seed")).to_be_visible()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Give up").click()
+    page.get_by_role("link", name="How everybody did").click()
+    expect(page.get_by_text("You played it as a guest")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("gemweb daily"))).to_be_visible()
+    check_looks(page)
+
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Agents").click()
+    check_looks(page)
+    page.get_by_role("row", name=re.compile("expert")).get_by_role("link").first.click()
+    expect(page.get_by_role("heading", name="Results by environment")).to_be_visible()
+    check_looks(page)
+    page.goto("/leaderboard/duels/")
     check_looks(page)

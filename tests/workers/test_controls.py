@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import pytest
 from django.test import Client
@@ -11,6 +10,7 @@ from django.test import Client
 from apps.accounts.models import CpuUse, User
 from apps.episodes.models import Episode
 from apps.jobs import controls, events, leases, operations
+from apps.jobs.controls import seats as taking
 from apps.jobs.errors import CannotChange, NotYours, Ranked
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.jobs.results import finished
@@ -21,8 +21,8 @@ from gem.rollout import rollout
 from tests.workers.environments import BROKEN
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
-from workers.cpu import CpuMeter
-from workers.lease import GivesWay, Lease
+from workers.playing.cpu import CpuMeter
+from workers.playing.lease import GivesWay, Lease
 
 FAST = "game:GuessTheNumber-v0-hard"
 OTHER = "game:GuessTheNumber-v0-easy"
@@ -149,6 +149,27 @@ def test_a_cancelled_episode_counts_as_not_solved_or_is_dropped(submit: Submit, 
         controls.cancel_episode(job.pk, owner_of(job), 1, counts=counts)
 
 
+def test_a_person_takes_the_seat_in_an_episode_that_is_under_way(submit: Submit) -> None:
+    job = submit(FAST, 6, num_envs=2)
+    owner = owner_of(job)
+    play(job, lambda: taking.take_seat(job.pk, owner, 1))
+    broken_off = job.batch.episodes.get(slot=1)
+    assert (broken_off.status, broken_off.success) == (Episode.Status.FAILED, None)
+    live = taking.take_seat(job.pk, owner, 1)
+    assert live is not None
+    assert (live.parent, live.batch, live.taken_over) == (broken_off, None, True)
+    assert live.turn_count == broken_off.turn_count
+    seat = live.seats.get()
+    assert (seat.agent, seat.user, seat.is_taken) == (job.agent, owner, True)
+    assert taking.take_seat(job.pk, owner, 1) == live  # asked again
+    with pytest.raises(CannotChange, match="has ended"):
+        taking.take_seat(job.pk, owner, 0)
+    with pytest.raises(CannotChange, match="no episode in place"):
+        taking.take_seat(job.pk, owner, 99)
+    with pytest.raises(NotYours):
+        taking.take_seat(job.pk, User.objects.create_user("eve"), 1)
+
+
 def test_an_episode_that_begins_again_is_recorded_once(submit: Submit) -> None:
     job = submit(FAST, 6, num_envs=2)
     play(job, lambda: controls.requeue_episode(job.pk, owner_of(job), 0))
@@ -215,15 +236,17 @@ def test_a_failed_job_goes_on_with_what_it_had_not_played(submit: Submit) -> Non
 def test_a_skipped_environment_is_missing_until_it_is_brought_back(owner: User) -> None:
     spec = EvaluationSpec(agent="random", env_ids=(FAST, OTHER), episodes_per_env=4)
     job = operations.submit(owner, spec)
-    with suppress(LeaseLost):
-        play(job, lambda: controls.skip_environment(job.pk, owner_of(job), FAST))
+
+    def skip() -> None:
+        controls.skip_environment(job.pk, owner_of(job), FAST)
+        with pytest.raises(CannotChange, match="Cancel the job"):
+            controls.skip_environment(job.pk, owner_of(job), OTHER)
+
+    play(job, skip)
     assert job.shards.filter(env_id=FAST, skipped=True, state=Shard.State.CANCELLED).exists()
-    with pytest.raises(CannotChange, match="Cancel the job"):
-        controls.skip_environment(job.pk, owner_of(job), OTHER)
-    play_out(job)
-    assert fresh(job).state == Job.State.DONE
+    assert fresh(job).state == Job.State.DONE, "the worker goes on with what it holds of the other environment"
     assert fresh(job).episodes_done < fresh(job).episodes_total
-    assert not job.batch.episodes.filter(env_id=FAST).exists(), "its worker had lost the lease"
+    assert not job.batch.episodes.filter(env_id=FAST).exists(), "its worker had lost that shard"
     controls.bring_back(job.pk, owner_of(job), FAST)
     play_out(job)
     assert_exactly_once(job)
@@ -234,6 +257,7 @@ CONTROLS: dict[str, Callable[[Job, User], object]] = {
     "pace": lambda job, by: controls.set_pace(job.pk, by, num_envs=2),
     "cancel": lambda job, by: controls.cancel_episode(job.pk, by, 0, counts=True),
     "requeue": lambda job, by: controls.requeue_episode(job.pk, by, 0),
+    "seat": lambda job, by: taking.take_seat(job.pk, by, 0),
     "retry": lambda job, by: controls.retry_failed(job.pk, by),
     "skip": lambda job, by: controls.skip_environment(job.pk, by, job.shards.all()[0].env_id),
     "bring back": lambda job, by: controls.bring_back(job.pk, by, job.shards.all()[0].env_id),

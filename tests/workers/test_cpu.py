@@ -14,7 +14,7 @@ from apps.jobs import operations as jobs
 from apps.jobs.models import Job
 from gem.evaluation.spec import EvaluationSpec
 from workers import evaluate
-from workers.cpu import CpuLedger, CpuMeter, cpu_seconds
+from workers.playing.cpu import CpuLedger, CpuMeter, cpu_seconds
 
 BUSY = "from time import process_time\nwhile process_time() < 0.3: pass"
 

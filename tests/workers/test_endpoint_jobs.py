@@ -19,9 +19,9 @@ from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from tests.model_server import ModelServer, model_server
 from tests.workers.processes import wait_until, worker
-from workers.cpu import CpuMeter
 from workers.evaluate import play
-from workers.lease import Lease
+from workers.playing.cpu import CpuMeter
+from workers.playing.lease import Lease
 
 if TYPE_CHECKING:
     from apps.accounts.models import User

@@ -16,7 +16,7 @@ from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
-from workers.errors_of_episodes import count_as_failed, with_retries
+from workers.playing.errors_of_episodes import count_as_failed, with_retries
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
 Sides = dict[int, list[str]]
@@ -48,7 +48,7 @@ def requests(number: int) -> list[EpisodeRequest]:
 def test_episodes_are_played_again_until_they_end_or_no_retry_is_left() -> None:
     faulty = FaultyRollout({1: ["agent"], 2: ["environment"] * 5})
     discarded: list[EpisodeRecord] = []
-    records = {record.index: record for record in with_retries(faulty, requests(4), 2, discarded.append)}
+    records = {record.index: record for record in with_retries(faulty, [requests(4)], 2, discarded.append)}
     assert {index: record.failure for index, record in records.items()} == {0: "", 1: "", 2: "environment broke", 3: ""}
     assert [record.index for record in discarded] == [1, 2, 2] or [r.index for r in discarded] == [2, 1, 2]
     assert sorted(faulty.played[:4]) == [0, 1, 2, 3], "the others are not held up"
@@ -59,7 +59,7 @@ def test_episodes_are_played_again_until_they_end_or_no_retry_is_left() -> None:
 def test_without_retries_every_episode_is_played_once() -> None:
     faulty = FaultyRollout({0: ["agent"]})
     discarded: list[EpisodeRecord] = []
-    records = list(with_retries(faulty, requests(2), 0, discarded.append))
+    records = list(with_retries(faulty, [requests(2)], 0, discarded.append))
     assert not discarded
     assert sorted(faulty.played) == [0, 1]
     assert sum(bool(record.failure) for record in records) == 1
@@ -76,7 +76,7 @@ def test_errors_count_as_the_request_says(db: None, kinds: tuple[str, ...], coun
     claim = leases.claim()
     assert claim is not None
     faulty = FaultyRollout({0: ["agent"], 1: ["environment"]})
-    records = list(with_retries(faulty, claim.slots(), 0, lambda record: discard(claim, record)))
+    records = list(with_retries(faulty, [claim.slots()], 0, lambda record: discard(claim, record)))
     sentences = count_as_failed(claim.spec, records)
     assert leases.record_episodes(claim, records, None, sentences), "the job has ended"
     shard = Shard.objects.get()

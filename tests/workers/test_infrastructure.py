@@ -28,7 +28,7 @@ from tests.workers.environments import SLOW
 from tests.workers.processes import environment, wait_until, worker
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
-from workers.lease import Lease
+from workers.playing.lease import Lease
 
 NO_ROOM = """
 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS

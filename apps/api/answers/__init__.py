@@ -15,6 +15,7 @@ from apps.api.answers.jobs import (
     remaining_of,
     score_of,
 )
+from apps.api.answers.standings import profile, rating
 from apps.api.answers.values import known, link
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "link",
     "missing_of",
     "power_of",
+    "profile",
+    "rating",
     "remaining_of",
     "score_of",
     "seen_from",

@@ -29,8 +29,12 @@ def agent(request: HttpRequest, row: Agent) -> schemas.Agent:
         card=weights.card if weights else None,
         size=weights.size if weights else None,
         sha256=weights.sha256 if weights else None,
+        nature=known(row.nature),
+        parameters=row.parameters,
+        open_weights=row.weights_are_open,
+        plays_daily=row.plays_daily or (row.owner is None and row.kind != Agent.Kind.HUMAN),
         created=row.created,
-        url=link(request, row.get_absolute_url()) if endpoint or weights else None,
+        url=link(request, row.get_absolute_url()) if weights or row.kind != Agent.Kind.CHECKPOINT else None,
     )
 
 

@@ -29,9 +29,9 @@ SUMMARIZED = (
 """What a list reads of each episode. Records, states and observations are large."""
 
 
-def summarized() -> EpisodeQuerySet:
-    """All episodes, with what `episode_summaries` needs of them."""
-    return Episode.objects.select_related("batch").only(*SUMMARIZED)
+def summarized(episodes: EpisodeQuerySet) -> EpisodeQuerySet:
+    """These episodes, with what `episode_summaries` needs of them and no more."""
+    return episodes.select_related("batch").only(*SUMMARIZED)
 
 
 def episode_summaries(request: HttpRequest, rows: Sequence[Episode]) -> list[schemas.EpisodeSummary]:
@@ -108,6 +108,7 @@ def episode(request: HttpRequest, key: str) -> schemas.Episode:
         **data,
         **_now(request, row, seat),
         goes_on_in=_key_if_visible(request, row.goes_on_in_id),
+        taken_over=row.taken_over,
         job=_job_of(request, row),
         duel=row.batch_id if row.in_duel else None,
         seq=row.seq,
@@ -165,7 +166,7 @@ def _job_of(request: HttpRequest, row: Episode) -> str | None:
 
 def duel(request: HttpRequest, row: Batch) -> schemas.Duel:
     """A duel with its episodes."""
-    episodes = list(summarized().filter(batch=row).order_by("slot"))
+    episodes = list(summarized(Episode.objects.filter(batch=row)).order_by("slot"))
     mine = Batch.objects.owned(request.user, visitor(request)).filter(pk=row.pk).exists()
     return schemas.Duel(
         id=row.pk,

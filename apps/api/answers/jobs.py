@@ -14,10 +14,10 @@ from apps.jobs.estimates import Power, Remaining, Start, start_of, starts_of
 from apps.jobs.filing import word_of
 from apps.jobs.models import Job
 from apps.jobs.pages import elapsed, may_see_set_up
+from apps.jobs.ranked.tries import tries_of
 from apps.jobs.results import Tally, clusters
 from apps.jobs.results.clusters import Scores
 from apps.jobs.results.missing import Missing
-from apps.jobs.tries import tries_of
 from apps.trainings.alarms import alarm_names
 from gem.client import schemas
 from gem.evaluation.data import DataUse

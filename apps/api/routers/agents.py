@@ -21,13 +21,14 @@ from apps.api.forms import Checks
 from apps.api.paging import Cursor, Limit, newest_first
 from apps.api.problems import Invalid
 from apps.names import validate_free_name
+from apps.standings.pages import profile_of
 from apps.visibility import Visibility
 from gem.agents.endpoint import EndpointSpec
 from gem.client import schemas
 
 router = Router(tags=["agents"])
 trials_router = Router(tags=["agents"])
-Kind = Literal["random", "expert", "endpoint", "checkpoint"]
+Kind = Literal["random", "expert", "endpoint", "remote", "checkpoint", "outside"]
 NOT_FOUND = "There is no such agent, or it is private."
 
 
@@ -54,7 +55,7 @@ def list_agents(
 def create_agent(request: HttpRequest, sent: schemas.NewAgent) -> Status[schemas.Agent]:
     """Add an endpoint agent: a model behind an OpenAI-compatible server."""
     checks = Checks()
-    name = checks.value("name", _name, sent.name)
+    name = checks.value("name", name_of_agent, sent.name)
     spec = checks.model("spec", EndpointSpec, sent.spec)
     checks.finish()
     assert spec is not None
@@ -92,7 +93,7 @@ def change_agent(request: HttpRequest, slug: str, sent: schemas.AgentChange) -> 
     row = _own_endpoint(request, slug)
     checks = Checks()
     is_new_name = sent.name is not None and sent.name != row.name
-    name = checks.value("name", _name, sent.name) if is_new_name else row.name
+    name = checks.value("name", name_of_agent, sent.name) if is_new_name else row.name
     spec = checks.model("spec", EndpointSpec, {**row.endpoint.spec, **(sent.spec or {})})
     checks.finish()
     assert spec is not None
@@ -123,6 +124,23 @@ def set_visibility_of_agent(request: HttpRequest, slug: str, sent: schemas.Visib
     return answers.agent(request, _find(request, slug))
 
 
+@router.get("/{slug}/profile", response=schemas.AgentProfile)
+def get_profile(request: HttpRequest, slug: str) -> schemas.AgentProfile:
+    """The results of an agent: its newest public evaluations by environment and version, its ranks and its rating."""
+    row = _find(request, slug)
+    return answers.profile(row, profile_of(request, row))
+
+
+@router.put("/{slug}/facts", response=schemas.Agent, auth=manager)
+def declare_facts(request: HttpRequest, slug: str, sent: schemas.AgentFacts) -> schemas.Agent:
+    """Say what an agent of your own is, and whether it plays the daily seed."""
+    row = _find(request, slug)
+    if row.owner is None or row.owner != request.user:
+        raise PermissionDenied("Only the owner of an agent can say what it is.")
+    operations.declare(row, operations.Declaration(**sent.model_dump()))
+    return answers.agent(request, _find(request, slug))
+
+
 @router.get("/{slug}/weights.zip", response=bytes, openapi_extra={"x-media-type": "application/zip"})
 def download_weights(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Download a checkpoint: weights, configuration, tokenizer and card in one archive."""
@@ -132,7 +150,7 @@ def download_weights(request: HttpRequest, slug: str) -> HttpResponseBase:
     return archive_of(row)
 
 
-def _name(name: str) -> str:
+def name_of_agent(name: str) -> str:
     """The name of an agent, checked as the form does."""
     cleaned: str = EndpointForm.base_fields["name"].clean(name)
     validate_free_name(cleaned)

@@ -10,20 +10,21 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja import Query, Router, Status
 
 from apps.api import answers
-from apps.api.answers.lines import jsonl
 from apps.api.callers import manager, visitor
 from apps.api.forms import checked, entries
 from apps.api.paging import Cursor, Limit, bad_cursor, by_number, read_number
 from apps.api.problems import Invalid
-from apps.episodes import operations, verification
-from apps.episodes.forms import FilterForm
+from apps.episodes import operations
+from apps.episodes.lists.forms import FilterForm
+from apps.episodes.lists.paging import beyond, page_of
 from apps.episodes.models import Episode
-from apps.episodes.paging import beyond, page_of
+from apps.episodes.questions import verification
+from apps.episodes.questions.verification import Verdict
 from apps.episodes.replays import downloads
 from apps.episodes.replays.views import ask_verification
-from apps.episodes.verification import Verdict
 from apps.episodes.views import NOT_THEIRS, find
 from apps.episodes.visibility import choices_of, conceal
+from apps.lines import jsonl
 from apps.visibility import Visibility, no_such_choice
 from gem.client import schemas
 
@@ -57,7 +58,8 @@ def list_episodes(
     form = checked(FilterForm(request.user, entries({**values, "mine": "on" if mine else None})))
     if cursor and beyond(cursor, newer=False) is None:
         raise bad_cursor()
-    page = page_of(form.episodes(request.user, visitor(request)), {"before": cursor}, answers.summarized(), limit)
+    matches = form.episodes(request.user, visitor(request))
+    page = page_of(matches, {"before": cursor}, answers.summarized, limit, at_once=True)
     return schemas.EpisodePage(items=answers.episode_summaries(request, page.rows), next=page.before)
 
 

@@ -11,7 +11,6 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Path, Query, Router, Status
 
 from apps.api import answers
-from apps.api.answers.lines import jsonl
 from apps.api.callers import account, manager, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
@@ -20,13 +19,14 @@ from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
 from apps.jobs import controls, estimates, operations, pages, results
 from apps.jobs.books.reading import books_by_episode, books_by_side, books_of, cost_of
-from apps.jobs.controls import logs
+from apps.jobs.controls import logs, seats
 from apps.jobs.errors import NotYours
 from apps.jobs.filing import Filing
 from apps.jobs.form.forms import EvaluationForm
 from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared
+from apps.lines import jsonl
 from apps.visibility import Visibility
 from gem.client import schemas
 from gem.evaluation.data import played_on
@@ -269,6 +269,13 @@ def requeue_episode_of_evaluation(request: HttpRequest, job_id: str, slot: Slot)
     """Play an episode again that is under way or was not counted. Not for a ranked job."""
     controls.requeue_episode(find_evaluation(request, job_id).pk, account(request), slot)
     return evaluation_or_training(request, find(request, job_id))
+
+
+@router.post("/{job_id}/episodes/{slot}/seat", response=schemas.TakenSeat, auth=submitter)
+def take_seat_in_evaluation(request: HttpRequest, job_id: str, slot: Slot) -> schemas.TakenSeat:
+    """Take the seat in an episode that is under way: it is dropped, and goes on live with you. Not for a ranked job."""
+    episode = seats.take_seat(find_evaluation(request, job_id).pk, account(request), slot)
+    return schemas.TakenSeat(episode=None if episode is None else answers.episode(request, episode.pk))
 
 
 @router.post("/{job_id}/retry", response=schemas.Job, auth=submitter)

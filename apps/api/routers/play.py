@@ -22,6 +22,7 @@ from apps.episodes.errors import Refusal
 from apps.episodes.views import find, invited_to
 from apps.play import hints, invitations, limits, operations, starting
 from apps.play.forms import NewForm, WatchForm
+from apps.play.shows import continuing, seats
 from apps.play.shows import operations as shows
 from gem.client import schemas
 
@@ -107,7 +108,7 @@ def finish_episode(request: HttpRequest, episode_id: str, sent: schemas.Finish) 
     agent = starting.agent_to_finish(request.user, sent.agent)
     limits.check_start(request)
     turn = row.turn_count if sent.turn is None else sent.turn
-    branch = shows.go_on(row, turn, agent, user=account(request), address=visitors.address(request))
+    branch = continuing.go_on(row, turn, agent, user=account(request), address=visitors.address(request))
     return Status(201, answers.episode(request, branch.pk))
 
 
@@ -121,12 +122,15 @@ def abandon_episode(request: HttpRequest, episode_id: str) -> schemas.Episode:
 
 @router.post("/{episode_id}/hint", tags=["play"], auth=player, response=schemas.Hint)
 def ask_for_hint(request: HttpRequest, episode_id: str) -> schemas.Hint:
-    """What the expert would do now. The episode records that you have asked."""
+    """What the expert would do now; where there is none, the next step in words, with an empty action.
+
+    The episode records that you have asked.
+    """
     row = find(request, episode_id)
     shot = hints.seen_by(row, request.user, visitor(request))
     if row.over or not shot.helps:
-        raise NoHint("There is no hint in this episode: it has ended, or its environment has no expert for you.")
-    decision = hints.ask_expert(shot, request.user, visitor(request))
+        raise NoHint("There is no hint in this episode: it has ended, or its environment has no hints for you.")
+    decision = hints.ask(shot, request.user, visitor(request))
     return schemas.Hint(action=decision.action, note=decision.note)
 
 
@@ -151,6 +155,32 @@ def control_show(request: HttpRequest, episode_id: str, sent: schemas.Steering) 
     if not shows.may_do(sent.do, row, request.user, visitor(request)):
         raise PermissionDenied(shows.NOT_THE_STARTER)
     verb(row.pk)
+    return answers.episode(request, row.pk)
+
+
+@router.post("/{episode_id}/seat", tags=["play"], auth=player, response=schemas.Episode)
+def take_seat(request: HttpRequest, episode_id: str, sent: schemas.TakeSeat) -> schemas.Episode:
+    """Take the seat of an agent in a live episode that you may control. It waits, and the episode ranks nowhere."""
+    row = find(request, episode_id)
+    if not shows.may_control(row, request.user, visitor(request)):
+        raise PermissionDenied(shows.NOT_THE_STARTER)
+    seats.take(row.pk, sent.seat, user=request.user, visitor=visitor(request))
+    return answers.episode(request, row.pk)
+
+
+@router.post("/{episode_id}/notes", tags=["play"], auth=player, response=schemas.Episode)
+def leave_note(request: HttpRequest, episode_id: str, sent: schemas.NewNote) -> schemas.Episode:
+    """Leave a note that the agent whose seat you have reads before its next observation."""
+    row = find(request, episode_id)
+    seats.leave_note(row.pk, sent.text, user=request.user, visitor=visitor(request))
+    return answers.episode(request, row.pk)
+
+
+@router.post("/{episode_id}/hand-back", tags=["play"], auth=player, response=schemas.Episode)
+def hand_back(request: HttpRequest, episode_id: str, sent: schemas.HandBack) -> schemas.Episode:
+    """Give the seat that you have taken back to its agent, which goes on."""
+    row = find(request, episode_id)
+    seats.hand_back(row.pk, sent.note, user=request.user, visitor=visitor(request))
     return answers.episode(request, row.pk)
 
 

@@ -59,7 +59,7 @@ class Batch(models.Model):
     visibility = column()
     """Of a job, a training or a duel. None of its episodes is more open than this."""
     closed = models.BooleanField(default=False, db_default=False)
-    """Whether its episodes are played on hidden seeds that are not published yet: see `apps.episodes.closing`."""
+    """Whether its episodes are played on hidden seeds that are not published yet (`apps.episodes.ranked.closing`)."""
     season = models.ForeignKey(Season, models.PROTECT, null=True, blank=True, related_name="batches")
     """The season whose hidden seeds its episodes have; None if their seeds were never hidden."""
     submission = models.PositiveIntegerField(default=0, db_default=0)
@@ -89,6 +89,12 @@ class Batch(models.Model):
         return hidden.values_list("hidden_reason", flat=True).first() or ""
 
 
+NOT_CLOSED_IN_JOB = models.Q(of_job=False) | models.Q(seed__gte=0)
+"""A filter that leaves out the closed episodes of jobs, which nobody may read. Lists that go by time have an index with
+this condition: otherwise they would pass all episodes of a season before they find one to show.
+"""
+
+
 class EpisodeQuerySet(VisibleQuerySet["Episode"]):
     """Queries for episodes. An episode of a hidden job is hidden with it."""
 
@@ -103,7 +109,9 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
 
     def owned_by(self, user: Person, visitor: str) -> models.Q:
         """See `VisibleQuerySet.owned_by`: episodes in which this person has a seat, and those that others claim."""
-        return reduce(or_, self._reasons(user, visitor), models.Q(pk__in=[]))
+        if not user.is_authenticated and not visitor:  # a visitor without a key owns none
+            return models.Q(pk__in=[])
+        return reduce(or_, (claim(user, visitor) for claim in self.claims), seated(user, visitor))
 
     def visible_to(self, user: Person, visitor: str = "") -> EpisodeQuerySet:
         """See `VisibleQuerySet.visible_to`. Closed episodes are for the people in their seats, and for nobody else."""
@@ -119,7 +127,7 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
 
     def opened(self) -> EpisodeQuerySet:
         """Those that are not closed."""
-        return self.filter(~self._closed())
+        return self.filter(NOT_CLOSED_IN_JOB, ~self._closed())
 
     def _closed(self) -> models.Q:
         """A filter for the episodes of closed batches, of which there are few."""
@@ -127,17 +135,12 @@ class EpisodeQuerySet(VisibleQuerySet["Episode"]):
 
     def _readable(self, user: Person, visitor: str) -> models.Q:
         """A filter for the episodes that are not closed, or in which this person has a seat."""
-        return ~self._closed() | (seated(user, visitor) if user.is_authenticated or visitor else models.Q(pk__in=[]))
+        has_seat = seated(user, visitor) if user.is_authenticated or visitor else models.Q(pk__in=[])
+        return NOT_CLOSED_IN_JOB & (~self._closed() | has_seat)
 
     def owned_outside_jobs(self, user: Person, visitor: str) -> EpisodeQuerySet:
         """Episodes of this person that no job has played."""
         return self.filter(self.owned_by(user, visitor), of_job=False)
-
-    def _reasons(self, user: Person, visitor: str) -> list[models.Q]:
-        """A filter for each reason for which this person owns episodes; none for a visitor without a key."""
-        if not user.is_authenticated and not visitor:
-            return []
-        return [seated(user, visitor), *(claim(user, visitor) for claim in self.claims)]
 
     def running(self) -> EpisodeQuerySet:
         """Episodes that have not ended."""
@@ -239,6 +242,8 @@ class Episode(Moderated):
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="branches")
     """The episode that this one was forked from. Both share all turns up to `parent_turn`."""
     parent_turn = models.PositiveIntegerField(null=True, blank=True)
+    taken_over = models.BooleanField(default=False, db_default=False)
+    """Whether a person has taken the seat of an agent (`Handover`). Such an episode counts in no ranking or rating."""
     goes_on_in = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="+")
     """After an undo, the branch that continues without the undone turns."""
     visibility = column()
@@ -258,7 +263,12 @@ class Episode(Moderated):
         indexes = [
             models.Index(fields=["env_id", "-created"]),
             models.Index(fields=["seed", "env_id"], name="episodes_by_seed"),
-            models.Index(fields=["-created", "id"], include=["of_job", "visibility", "batch"], name="episodes_by_time"),
+            models.Index(
+                fields=["-created", "id"],
+                include=["of_job", "visibility", "batch"],
+                condition=NOT_CLOSED_IN_JOB,
+                name="readable_episodes_by_time",
+            ),
             models.Index(
                 fields=["-created", "id"],
                 include=["visibility", "of_job", "batch"],

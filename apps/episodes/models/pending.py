@@ -1,4 +1,4 @@
-"""What waits for a worker: turns of slow environments, and verifications of slow episodes."""
+"""What waits for a worker: turns of slow environments, verifications of slow episodes, questions to the expert."""
 
 from __future__ import annotations
 
@@ -46,3 +46,15 @@ class PendingVerification(Admitted):
 
     def __str__(self) -> str:
         return f"verification of {self.pk}"
+
+
+class PendingMistakes(Admitted):
+    """An episode about which somebody asks the expert where it went wrong: it waits for a worker, or one looks now."""
+
+    episode = models.OneToOneField(Episode, models.CASCADE, primary_key=True, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    objects = LeasedQuerySet["PendingMistakes"].as_manager()
+
+    def __str__(self) -> str:
+        return f"mistakes of {self.pk}"

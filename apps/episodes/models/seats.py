@@ -23,8 +23,11 @@ class Seat(models.Model):
     number = models.PositiveSmallIntegerField()
     agent = models.ForeignKey(Agent, models.PROTECT, related_name="seats")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="seats")
+    """The person in it; of an agent's seat, the person who has taken it (`apps.play.shows.handovers`)."""
     visitor = models.CharField(max_length=32, blank=True)
     """The visitor key, from the session, of a person without an account."""
+    name = models.CharField(max_length=24, blank=True, default="", db_default="")
+    """The name that a person without an account has chosen."""
     total_reward = models.FloatField(default=0.0)
     success = models.BooleanField(null=True, blank=True)
     """Whether the seat succeeded; empty while the episode runs."""
@@ -49,14 +52,29 @@ class Seat(models.Model):
         return ORDINALS[self.number]
 
     @property
+    def who(self) -> str:
+        """The name of who acts from it: of an agent, of a guest, or of a person with an account who allows it."""
+        if self.user_id is not None and self.user is not None:
+            return self.user.get_username() if self.user.is_named else self.agent.name
+        return f"{self.name} (guest)" if self.name else self.agent.name
+
+    @property
     def is_free(self) -> bool:
         """Whether the seat is for a person and nobody has taken it yet."""
         return self.agent.kind == Agent.Kind.HUMAN and self.user_id is None and not self.visitor
 
+    @property
+    def is_persons(self) -> bool:
+        """Whether a person acts from it now, or may."""
+        return self.agent.kind == Agent.Kind.HUMAN or self.is_taken
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a person has taken it from its agent, who gets it back."""
+        return self.agent.kind != Agent.Kind.HUMAN and (self.user_id is not None or bool(self.visitor))
+
     def belongs_to(self, user: Viewer, visitor: str) -> bool:
-        """Whether this person has the seat."""
-        if self.agent.kind != Agent.Kind.HUMAN:
-            return False
+        """Whether this person has the seat: one for people, or one that they have taken from an agent."""
         if self.user_id is not None:
             return user.is_authenticated and self.user_id == user.pk
         return bool(visitor) and self.visitor == visitor
@@ -66,3 +84,9 @@ def seated(user: Person, visitor: str) -> models.Q:
     """A filter for the episodes in which this person, or a visitor with this key, has a seat."""
     mine = models.Q(user=user.pk) if user.is_authenticated else models.Q(user=None, visitor=visitor)
     return models.Q(pk__in=Seat.objects.filter(mine).values("episode"))
+
+
+TAKEN = ~models.Q(agent__kind=Agent.Kind.HUMAN) & (models.Q(user__isnull=False) | ~models.Q(visitor=""))
+"""A filter for the seats that people have taken from agents."""
+OF_PEOPLE = models.Q(agent__kind=Agent.Kind.HUMAN) | models.Q(user__isnull=False) | ~models.Q(visitor="")
+"""A filter for the seats from which people act now."""

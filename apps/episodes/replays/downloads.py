@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts import visitors
 from apps.accounts.models import Viewer
+from apps.episodes.handovers import data_of
 from apps.episodes.models import Episode, EpisodeQuerySet, Seat, Turn
 from apps.episodes.views import find, seen_from
 from apps.episodes.visibility import conceal, open_info, parent_of, public_viewpoint
@@ -120,6 +121,7 @@ def episode_data(episode: Episode, seat: int, user: Viewer, visitor: str = "") -
         "terminated": episode.terminated,
         "truncated": episode.truncated,
         **({"cut": episode.cut} if episode.cut else {}),
+        **({"handovers": data_of(episode, seat, sealed=sealed)} if episode.taken_over else {}),
         "success": episode.success,
         "failure": episode.failure,
         "failed_by": episode.failed_by,

@@ -14,16 +14,16 @@ from django.views.decorators.http import require_POST, require_safe
 from apps.accounts import visitors
 from apps.accounts.rate_limit import take
 from apps.admission.models import name_of
-from apps.episodes import verification
 from apps.episodes.errors import Refusal, Sealed, TooFast
 from apps.episodes.models import Episode
+from apps.episodes.questions import mistakes, verification
+from apps.episodes.questions.verification import Verdict
+from apps.episodes.replays.marks import marks
 from apps.episodes.replays.replay_frames import replay_frames
 from apps.episodes.snapshot import public_snapshot, snapshot
-from apps.episodes.verification import Verdict
 from apps.episodes.views import find, play_page, seen_from
-from apps.episodes.visibility import own_seat, viewpoints
+from apps.episodes.visibility import branches_of, own_seat, viewpoints
 from apps.htmx import wants_part
-from gem.seats import rewards
 
 CHUNK = 50
 """Turns per chunk of a replay."""
@@ -31,8 +31,6 @@ VERIFICATIONS_PER_MINUTE = 10
 """Slow episodes that one person, or all visitors at one IP address, may have verified in a minute."""
 FAST_VERIFICATIONS_PER_MINUTE = 60
 """Fast ones. The web process itself replays them."""
-MAX_STRIP_TURNS = 400
-"""A reward strip with more turns would be unreadable and is not shown."""
 
 
 @never_cache
@@ -69,8 +67,9 @@ def _replay(request: HttpRequest, episode: Episode, number: int, **more: Any) ->
         "viewpoints": {} if shot.sealed else viewpoints(episode),
         "chunk_size": CHUNK,
         "chunks": range(chunks),
-        "strip": [] if shot.sealed else _strip(episode, max(seat, 0)),
+        **marks(episode, max(seat, 0), sealed=shot.sealed),
         "others": [] if shot.sealed else _others(request, episode),
+        "branches": [] if shot.sealed else _branches(request, episode),
         "replay": True,
         **more,
     }
@@ -129,6 +128,45 @@ def verdict(request: HttpRequest, episode_id: str) -> HttpResponse:
     return render(request, "episodes/episode.html#verdict", context)
 
 
+@require_POST
+def ask_expert(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Have a worker ask the expert where the episode went wrong."""
+    episode = find(request, episode_id)
+    refusal = None
+    try:
+        explanation = _ask_expert(request, episode)
+    except Refusal as error:
+        refusal, explanation = error, mistakes.Explanation(problem=str(error))
+    if wants_part(request):
+        context = {"episode": episode, **marks(episode, 0, sealed=episode.sealed), "explanation": explanation}
+        response = render(request, "episodes/why.html", context)
+    else:
+        response = _replay(request, episode, episode.turn_count, explanation=explanation)
+    if refusal is not None:
+        response.status_code = refusal.status
+        if isinstance(refusal, TooFast):
+            response["Retry-After"] = str(math.ceil(refusal.wait))
+    return response
+
+
+@never_cache
+@require_safe
+def why(request: HttpRequest, episode_id: str) -> HttpResponse:
+    """Where the episode went wrong, as far as it is known."""
+    episode = find(request, episode_id)
+    context = {"episode": episode, **marks(episode, 0, sealed=episode.sealed)}
+    return render(request, "episodes/why.html", context)
+
+
+def _ask_expert(request: HttpRequest, episode: Episode) -> mistakes.Explanation:
+    if not mistakes.can_be_asked(episode):
+        raise Sealed("The expert can be asked about episodes with one seat that are over and not ranked at present.")
+    if wait := _wait_for_replay(request, slow=True):
+        raise TooFast(f"You have asked about many episodes. Try again in {max(1, round(wait))} s.", wait)
+    person = name_of(request.user.pk, "" if request.user.is_authenticated else visitors.key(request))
+    return mistakes.ask(episode, person, visitors.address(request))
+
+
 def ask_verification(request: HttpRequest, episode: Episode) -> Verdict:
     """Have an episode verified, and count it for the person or, without an account, for their address.
 
@@ -151,34 +189,16 @@ def _wait_for_replay(request: HttpRequest, *, slow: bool) -> float:
     return take(f"{kind}:{name}", size, size / 60)
 
 
-def _strip(episode: Episode, seat: int) -> list[dict[str, Any]]:
-    """The reward of `seat` in each turn as a bar: x and width in percent, y and height in a box of height 24."""
-    if not 0 < episode.turn_count <= MAX_STRIP_TURNS:
-        return []
-    turns = episode.turns.order_by("number").only("number", "reward", "info")
-    rewards_by_turn = [(turn.number, rewards(turn.reward, turn.info)[seat]) for turn in turns]
-    largest = max((abs(reward) for _, reward in rewards_by_turn), default=0.0) or 1.0
-    width = min(100 / len(rewards_by_turn), 4)
-    bars = []
-    for number, reward in rewards_by_turn:
-        height = max(1.5, 18 * abs(reward) / largest)
-        bars.append({
-            "number": number,
-            "reward": reward,
-            "x": f"{(number - 1) * width:.3f}",
-            "width": f"{width:.3f}",
-            "inner_x": f"{(number - 1 + 0.12) * width:.3f}",
-            "inner_width": f"{width * 0.76:.3f}",
-            "y": f"{20 - height:.2f}",
-            "height": f"{height:.2f}",
-        })  # fmt: skip
-    return bars
-
-
 def _others(request: HttpRequest, episode: Episode) -> list[Episode]:
     """Other ended episodes with the same start, newest first."""
     others = Episode.objects.filter(
         env_id=episode.env_id, seed=episode.seed, env_version=episode.env_version
     ).listed_for(request.user, visitors.known(request))
     others = others.filter(env_kwargs=episode.env_kwargs, wrappers=episode.wrappers, status=Episode.Status.ENDED)
-    return list(others.exclude(pk=episode.pk).with_seats().order_by("-created")[:6])
+    return list(others.exclude(pk=episode.pk).exclude(parent=episode).with_seats().order_by("-created")[:6])
+
+
+def _branches(request: HttpRequest, episode: Episode) -> list[Episode]:
+    """The newest episodes that were forked from this one."""
+    branches = branches_of(episode, request.user, visitors.known(request)).select_related("batch", "goes_on_in")
+    return list(branches.with_seats().order_by("-created")[:6])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -12,19 +12,26 @@ from django import template
 from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.accounts import visitors
-from apps.episodes.models import ORDINALS, Episode, Turn
-from apps.episodes.ranked import ranked_in
+from apps.episodes.contests import contest_result
+from apps.episodes.cubes import draw_cube
+from apps.episodes.models import ORDINALS, Episode, Seat, Turn
+from apps.episodes.ranked.comparable import day_of, ranked_in
 from apps.episodes.snapshot import Snapshot, is_contest
 from apps.episodes.tools.calls import ToolCall, tool_calls
-from apps.episodes.visibility import choices_of, parent_of
+from apps.episodes.tools.passages import passages
+from apps.episodes.visibility import branches_of, choices_of, parent_of
+from apps.pictures import agent_mark, cut, icon
 from gem.grading.parsing import extract_last_boxed_answer
 from gem.views import Cell, CodeTest, View
 
 register = template.Library()
 register.filter(ranked_in)
+register.filter(day_of)
+register.filter(draw_cube)
 
 _TAGGED = re.compile(r"<bash>(.*?)</bash>|<(finish)>", re.DOTALL)
 _KEYS = {"ArrowUp": "↑", "ArrowDown": "↓", "ArrowLeft": "←", "ArrowRight": "→", " ": "space"}
@@ -38,6 +45,12 @@ STATES = {
     Episode.Outcome.RUNNING: ("live", "play", "Running"),
 }
 """Outcome to tone, icon and label."""
+CONTEST_STATES = {
+    "won": ("win", "check", "Won"),
+    "lost": ("loss", "cross", "Lost"),
+    "drawn": ("muted", "stop", "Drawn"),
+}
+"""The result of a contest against a built-in opponent to tone, icon and label."""
 
 
 @register.filter
@@ -67,6 +80,13 @@ def calls_of(turn: Turn | None) -> list[ToolCall]:
 
 
 @register.filter
+def gist(turn: Turn) -> str:
+    """What came of a turn, for people: what a search found, the output of other tools, or else the observation."""
+    outputs = [", ".join(found.title for found in passages(call.output)) or call.output for call in calls_of(turn)]
+    return " ".join(filter(None, outputs)) or turn.observation
+
+
+@register.filter
 def seat_ordinal(number: int) -> str:
     """The name of a seat on pages: `first` for 0."""
     return ORDINALS[number]
@@ -93,9 +113,34 @@ def usage(turn: Turn) -> str:
 
 
 @register.filter
+def title_and_price(note: str) -> tuple[str, str]:
+    """A product's title, and its price behind the last dot: `Hiking Boot · $79.50`."""
+    title, dot, price = note.rpartition(" · ")
+    return (title, price) if dot else (note, "")
+
+
+@register.filter
 def keycap(key: str) -> str:
     """The label of a key: `↑` for `ArrowUp`."""
     return _KEYS.get(key, key.upper() if len(key) == 1 else key)
+
+
+@register.filter
+def by_touch(gesture: str) -> str:
+    """What an entry of a board's legend is called where there is no mouse and no keyboard; empty if it needs one."""
+    if gesture in _TOUCHES:
+        return _TOUCHES[gesture]
+    return gesture.replace("click", "tap", 1) if gesture.startswith("click ") else ""
+
+
+_TOUCHES = {
+    "click": "tap",
+    "right click": "long press",
+    "black peg": "black peg",
+    "white peg": "white peg",
+    "numbers": "numbers",
+}
+"""Gestures of the mouse, and entries that are no gestures. All others are keys."""
 
 
 @register.filter
@@ -128,17 +173,54 @@ def shown_parent(context: Mapping[str, Any], episode: Episode) -> Episode | None
     return parent_of(episode, request.user, visitors.known(request))
 
 
-@register.inclusion_tag("episodes/state.html")
-def outcome(episode: Episode) -> dict[str, str]:
+@register.simple_tag(takes_context=True)
+def fork_count(context: Mapping[str, Any], episode: Episode) -> int:
+    """How many branches of an episode lists show to the reader."""
+    request: HttpRequest = context["request"]
+    return branches_of(episode, request.user, visitors.known(request)).count()
+
+
+@register.simple_tag
+def players(seats: Iterable[Seat]) -> SafeString:
+    """Who plays, on one line: the agent, or the agents in all seats: `{% players episode.seats.all %}`."""
+    return format_html_join(
+        SafeString(' <span class="muted">and</span> '), "{}", ((seat_mark(seat),) for seat in seats)
+    )
+
+
+@register.simple_tag
+def seat_mark(seat: Seat) -> SafeString:
+    """The stone and the name of who acts from a seat: `{% seat_mark seat %}`."""
+    if seat.who == seat.agent.name:
+        return agent_mark(seat.agent)
+    return format_html('<span class="agent">{}<span>{}</span></span>', cut(seat.agent), seat.who)
+
+
+@register.simple_tag
+def state(tone: str, glyph: str, words: str) -> SafeString:
+    """A state with its icon: `{% state "warn" "pause" "paused" %}`."""
+    return format_html('<span class="state" data-tone="{}">{}{}</span>', tone, icon(glyph), words)
+
+
+@register.simple_tag
+def outcome(episode: Episode) -> SafeString:
     """The outcome of an episode with icon and label: `{% outcome episode %}`."""
+    return state(*outcome_parts(episode))
+
+
+@register.filter
+def outcome_parts(episode: Episode) -> tuple[str, str, str]:
+    """The outcome of an episode: tone, icon and label."""
     tone, glyph, words = STATES[Episode.Outcome(episode.outcome)]
+    if contest := contest_result(episode):
+        tone, glyph, words = CONTEST_STATES[contest]
     if episode.cut:
         words = "Token limit"
     if episode.failed_by == Episode.FailedBy.AGENT:
         words = "No answer from the agent, not counted"
     if episode.seat_count > 1 and episode.status == Episode.Status.ENDED:
         tone, glyph, words = _result(episode)
-    return {"tone": tone, "glyph": glyph, "words": words}
+    return tone, glyph, words
 
 
 def _result(episode: Episode) -> tuple[str, str, str]:
@@ -176,6 +258,9 @@ def own_result(shot: Snapshot) -> str:
     return "You succeeded" if succeeded[shot.viewpoint] else f"You did not succeed. {result(shot.episode)}"
 
 
+register.filter(contest_result)
+
+
 @register.simple_tag
 def cells(
     row: Sequence[Cell], row_number: int, acting: bool = False, hint: str = "", picks: Sequence[str] = ()
@@ -201,7 +286,7 @@ def _cell(cell: Cell, acting: bool, hint: str, to_places: bool, *, first: bool) 
     shape = cell.get("piece", "")
     flags = {"last": cell.get("last"), "target": cell.get("target"), "box": shape == "box", "player": shape == "player"}
     attributes += [f" data-{name}" for name, is_set in flags.items() if is_set]
-    content = _piece(shape) if shape else escape(cell.get("text", ""))
+    content = _pieces(cell) if shape else escape(cell.get("text", ""))
     if cell.get("corner") and not shape:
         content = f"<sup>{escape(str(cell['corner']))}</sup>{content}"
     if not acting:
@@ -221,6 +306,12 @@ def _cell(cell: Cell, acting: bool, hint: str, to_places: bool, *, first: bool) 
     if hint and hint in (cell["act"], cell.get("alt")):
         attributes.append(" data-hint")
     return f'<button class="cell"{"".join(attributes)}>{content}</button>'
+
+
+def _pieces(cell: Cell) -> str:
+    """The piece of a cell; a player on a target stands over it."""
+    under = _piece("target") if cell["piece"] == "player" and cell.get("target") else ""
+    return under + _piece(cell["piece"])
 
 
 @functools.cache

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 ERASING_SECONDS = 3.0
 """How long `erase` works at a time, so that the scheduler has time for its other duties."""
+being_recorded: list[Callable[[], QuerySet[Batch]]] = []
+"""Batches that have no job before all of their episodes are recorded. Upper apps add theirs in `AppConfig.ready`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +107,14 @@ def delete(job_id: str, by: User) -> None:
 def erase(seconds: float = ERASING_SECONDS) -> int:
     """Delete episodes whose job was deleted, for some seconds. Returns the number of jobs of which nothing is left.
 
-    It may be interrupted at any time, and the next call goes on.
+    It may be interrupted at any time, and the next call goes on. Batches that are still being recorded stay.
     """
     number = 0
     deadline = monotonic() + seconds
-    for batch_id in list(Batch.objects.filter(kind=Batch.Kind.JOB, job=None).values_list("pk", flat=True)):
+    without_job = Batch.objects.filter(kind=Batch.Kind.JOB, job=None)
+    for batches in being_recorded:
+        without_job = without_job.exclude(pk__in=batches().values("pk"))
+    for batch_id in list(without_job.values_list("pk", flat=True)):
         try:
             for _ in delete_in_chunks(Episode.objects.filter(batch=batch_id)):
                 if monotonic() > deadline:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from apps.episodes.paging import page_number
+from apps.episodes.lists.paging import page_number
 from apps.htmx import wants_part
 from apps.jobs.analysis import reading
 from apps.jobs.models import Job

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -70,16 +70,17 @@ FROM jobs_reservation WHERE job_id = %s AND NOT is_estimated
 
 
 class JobStore:
-    """The books of a job in the database, for the worker that holds one of its shards.
+    """The books of a job in the database, for a worker that holds shards of it.
 
     Args:
-        token: the lease token of the shard. Without the lease nothing is reserved any more; what was reserved before
+        shard_ids: the shards that it holds.
+        token: the lease token of the shards. Without a lease nothing is reserved any more; what was reserved before
             can still be booked, because it was sent.
     """
 
-    def __init__(self, job_id: str, shard_id: int, token: uuid.UUID, limits: Limits) -> None:
+    def __init__(self, job_id: str, shard_ids: Callable[[], Sequence[int]], token: uuid.UUID, limits: Limits) -> None:
         self._job_id = job_id
-        self._shard_id = shard_id
+        self._shard_ids = shard_ids
         self._token = token
         self._limits = limits
         self._has_limits = limits != Limits()
@@ -118,10 +119,11 @@ class JobStore:
         connection.close()
 
     def _owns(self, cursor: CursorWrapper) -> bool:
-        """Whether the lease holds. The lock makes those who take the shard back wait for the end of this write."""
+        """Whether a lease holds. The lock makes those who take the shards back wait for the end of this write."""
         cursor.execute(
-            "SELECT FROM jobs_shard WHERE id = %s AND lease_token = %s AND state = 'running' FOR KEY SHARE",
-            [self._shard_id, self._token],
+            "SELECT FROM jobs_shard WHERE id = ANY(%s) AND lease_token = %s AND state = 'running'"
+            " ORDER BY id FOR KEY SHARE",
+            [list(self._shard_ids()), self._token],
         )
         return cursor.fetchone() is not None
 

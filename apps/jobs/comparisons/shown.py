@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from apps.accounts.models import Viewer
 from apps.jobs.comparisons.episodes import hidden_among
+from apps.jobs.comparisons.partings import Parting, partings
 from apps.jobs.comparisons.sides import Side
 from apps.jobs.results.missing import Missing, missing_from
 from gem.evaluation.compare import Comparison, PairOfRuns
@@ -126,6 +127,8 @@ class Seed:
     first_id: str
     """The id of an episode of the first run; empty if administrators have hidden it."""
     second_id: str
+    parting: Parting | None = None
+    """Where the two episodes part; None if they do not, or if it may not be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,8 @@ def seeds(pairs: Sequence[SeedPair], alike: Collection[str]) -> list[Seed]:
     for row in pairs:
         first, second = ("" if own[0] in hidden else own[0] for own in (row.first_episodes, row.second_episodes))
         found.append(Seed(row, bool(first and second) and row.env_id in alike, first, second))
-    return found
+    parting = partings([(seed.first_id, seed.second_id) for seed in found if seed.may_stand_beside])
+    return [replace(seed, parting=parting.get((seed.first_id, seed.second_id))) for seed in found]
 
 
 def _percent(count: int, total: int) -> str:

@@ -215,6 +215,16 @@ def _lock(job_id: str, by: User) -> Job:
     """Lock the shards of an evaluation and its row, and return it, if `by` may use these functions on it."""
     lock_shards(job_id)
     job = Job.objects.evaluations().select_for_update().get(pk=job_id)
+    check_may_change(job, by)
+    return job
+
+
+def check_may_change(job: Job, by: User) -> None:
+    """Refuse whoever may not change how this evaluation is played.
+
+    Raises:
+        NotYours, Ranked: it belongs to somebody else, or nobody may.
+    """
     if not job.may_be_changed_by(by):
         raise NotYours("This job belongs to somebody else. Only its owner can change how it runs.")
     if job.is_ranked:
@@ -222,7 +232,6 @@ def _lock(job_id: str, by: User) -> Job:
             f"This job counts on the leaderboard of {job.spec['benchmark']}, so it is played as it was submitted: "
             "nobody may choose which of its episodes count. You can cancel it and submit it again."
         )
-    return job
 
 
 def _check_goes_on(job: Job) -> None:

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from apps.accounts.models import User
+from apps.episodes.errors import Refusal
+from apps.episodes.models import Episode
+from apps.htmx import wants_part
 from apps.jobs import controls, operations, pages, results
-from apps.jobs.controls import logs
+from apps.jobs.controls import logs, seats
 from apps.jobs.errors import CannotChange, JobRefusal, NotYours
 from apps.jobs.models import Job
 from apps.jobs.views import button, find_evaluation, find_job, only_evaluation
 
 MAX_UNDER_WAY = 500
 MAX_DIGITS = 10
+NOT_THE_OWNER = "This job belongs to somebody else. Only its owner can take a seat in its episodes."
 
 
 @button
@@ -93,6 +100,46 @@ def under_way(request: HttpRequest, job_id: str) -> HttpResponse:
     found = results.under_way(job)
     context = {**pages.controls(job, request.user), "episodes": found[:MAX_UNDER_WAY], "number": len(found)}
     return render(request, "jobs/under_way.html", context)
+
+
+@never_cache
+@require_safe
+def seat(request: HttpRequest, job_id: str, slot: int) -> HttpResponse:
+    """Wait until a worker has let go of an episode in which its owner takes the seat."""
+    job = find_evaluation(request, job_id)
+    if not isinstance(request.user, User) or not job.may_be_changed_by(request.user):
+        raise PermissionDenied(NOT_THE_OWNER)
+    _check_slot(slot)
+    is_broken_off = Episode.objects.filter(batch=job.batch_id, slot=slot).exists()
+    context = {"job": job, "slot": slot, "is_broken_off": is_broken_off}
+    return render(request, "jobs/seat.html#waiting" if wants_part(request) else "jobs/seat.html", context)
+
+
+@require_POST
+def take_seat(request: HttpRequest, job_id: str, slot: int) -> HttpResponse:
+    """Take the seat in an episode that is under way: first it is broken off, and then its live page opens."""
+    job = find_evaluation(request, job_id)
+    if not isinstance(request.user, User):
+        raise PermissionDenied(NOT_THE_OWNER)
+    _check_slot(slot)
+    try:
+        episode = seats.take_seat(job.pk, request.user, slot)
+    except NotYours as refusal:
+        raise PermissionDenied(str(refusal)) from refusal
+    except (JobRefusal, Refusal) as refusal:
+        messages.error(request, str(refusal))
+        return _go(request, reverse("jobs:under_way", args=[job.pk]))
+    waiting = reverse("jobs:seat", args=[job.pk, slot])
+    return _go(request, waiting if episode is None else episode.get_absolute_url())
+
+
+def _check_slot(slot: int) -> None:
+    if slot >= 2**31:
+        raise Http404("There is no episode in this place of the job.")
+
+
+def _go(request: HttpRequest, address: str) -> HttpResponse:
+    return HttpResponseClientRedirect(address) if wants_part(request) else redirect(address)
 
 
 @never_cache

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from apps.agents.models import Agent
 from apps.catalog.entries import entry_of
-from apps.jobs.estimates.paces import Pace, paces, paces_of_others
+from apps.jobs.estimates.paces import Pace, paces, paces_in_all_jobs, paces_of_others
 from apps.jobs.estimates.ranges import Range
 from apps.jobs.models import JobQuerySet
 from gem.errors import UsageError
@@ -123,10 +123,13 @@ def forecast(agent: Agent, spec: EvaluationSpec, parts: Iterable[EvaluationPart]
     episodes: dict[str, int] = {}
     for part in parts:
         episodes[part.env_id] = episodes.get(part.env_id, 0) + part.episodes
-    own = paces(agent, spec.env_ids, spec.tools, known, spec.num_envs)
+    recent = paces(agent, None, spec.tools, known, spec.num_envs)
+    own = {env_id: recent[env_id] for env_id in spec.env_ids if env_id in recent}
+    if older := [env_id for env_id in spec.env_ids if env_id not in own]:
+        own |= paces_in_all_jobs(agent, older, spec.tools, known, spec.num_envs)
     missing = [env_id for env_id in episodes if env_id not in own]
     others = paces_of_others(agent, missing, spec.tools, known, spec.num_envs) if missing else {}
-    elsewhere = list(paces(agent, None, spec.tools, known, spec.num_envs).values()) if missing else []
+    elsewhere = list(recent.values())
     found = []
     for env_id, count in episodes.items():
         limit = turn_limit(env_id, spec)

@@ -71,8 +71,18 @@ def paces(
         known: count only these jobs; None counts all.
         num_envs: how many episodes will be played at a time; the waiting of endpoint agents is shared by them.
     """
-    rows = _evidence(_jobs(tools, known).filter(agent=agent), env_ids, "env_id")
-    concurrency = num_envs if agent.kind == Agent.Kind.ENDPOINT else None
+    return _by_env(agent, _evidence(_jobs(tools, known).filter(agent=agent), env_ids, "env_id"), num_envs)
+
+
+def paces_in_all_jobs(
+    agent: Agent, env_ids: Iterable[str], tools: Sequence[str] | None, known: JobQuerySet, num_envs: int
+) -> dict[str, Pace]:
+    """The same from all jobs and not first from the newest: for environments that the newest did not play."""
+    return _by_env(agent, _sums(_shards(_jobs(tools, known).filter(agent=agent), env_ids), "env_id"), num_envs)
+
+
+def _by_env(agent: Agent, rows: Mapping[tuple[Any, ...], Any], num_envs: int | None) -> dict[str, Pace]:
+    concurrency = num_envs if agent.is_asked else None
     return {env_id: _pace(found, concurrency) for (env_id,), found in rows.items()}
 
 
@@ -80,8 +90,11 @@ def paces_of_others(
     agent: Agent, env_ids: Iterable[str], tools: Sequence[str] | None, known: JobQuerySet, num_envs: int
 ) -> dict[str, list[Pace]]:
     """The paces of other agents of the same kind, by environment and in the jobs that the caller may know of."""
-    jobs = _jobs(tools, known).filter(agent__kind=agent.kind).exclude(agent=agent)
-    concurrency = num_envs if agent.kind == Agent.Kind.ENDPOINT else None
+    others = list(Agent.objects.filter(kind=agent.kind).exclude(pk=agent.pk).values_list("pk", flat=True))
+    if not others:
+        return {}
+    jobs = _jobs(tools, known).filter(agent__in=others)
+    concurrency = num_envs if agent.is_asked else None
     by_env: dict[str, list[Pace]] = defaultdict(list)
     for (env_id, _), found in _evidence(jobs, env_ids, "env_id", "job__agent").items():
         by_env[env_id].append(_pace(found, concurrency))

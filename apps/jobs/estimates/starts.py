@@ -1,8 +1,9 @@
 """When queued jobs start: the line of admission (`apps.jobs.admission`) with the paces measured so far.
 
-Everybody who waits gets equal parts of the workers. So a job starts when its owner's part has done what comes before it
-(`_own_seconds`), and until then everybody else has got as much, or all that they have. What nothing is known of counts
-as nothing, and how many jobs that are is said: the time is then the least that it can be.
+Everybody who waits gets equal parts of the workers; the site gets what they leave. So a job starts when its owner's
+part has done what comes before it (`_own_seconds`), and until then everybody else has got as much, or all that they
+have. What nothing is known of counts as nothing, and how many jobs that are is said: the time is then the least that it
+can be.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from threading import Lock, Thread
 from time import monotonic
 from typing import NamedTuple
 
 import redis
 from django.conf import settings
+from django.db import connection
 from django.db.models import Count, F, Max, Sum
 
 from apps.accounts import quotas
@@ -30,7 +33,9 @@ from apps.queue import workers_alive
 SHARED_SECONDS = 3
 """How long the requests of one process share what was read of a line."""
 SHORT = 500
-"""Up to so many jobs, a line is read again as soon as something has changed in it."""
+"""Up to so many jobs, a line is read again as soon as something has changed in it. A longer one is read beside the
+requests, which meanwhile go by what was read before.
+"""
 QUEUES = {Job.Kind.EVALUATION: "evaluate", Job.Kind.TRAINING: "train"}
 
 
@@ -72,7 +77,7 @@ class Line:
     cap: int | None = None
     workers: int = 0
     busy: int = 0
-    """Shards that are being played."""
+    """Workers that play."""
     slice_seconds: float = admission.SLICE_SECONDS
     """After so long a worker gives a shard back if somebody else waits."""
     served: Sequence[int] = ()
@@ -104,6 +109,8 @@ def place_of(job: Job) -> tuple[int, str, str]:
 
 def start(line: Line, owner: int, place: tuple[int, str, str]) -> Start:
     """When a job of this owner starts that has this place among their queued jobs."""
+    if owner:  # the jobs of the site come after those of all people
+        line = replace(line, works={other: works for other, works in line.works.items() if other})
     ahead = _ahead(line, owner, place)
     if owner in line.over_cpu:
         return Start(ahead, None, over_cpu=True)
@@ -169,10 +176,12 @@ def _turn(line: Line, owner: int) -> float:
 
 def line_of(kind: Job.Kind) -> Line:
     """The line of one kind of job, which requests share for seconds; a short one only while nothing changes."""
-    active = Job.objects.active().filter(kind=kind)
-    seen = active.aggregate(jobs=Count("pk"), seqs=Sum("seq"), newest=Max("created"), last=Max("pk"))
-    changes = f"{seen['jobs']}:{seen['seqs']}:{seen['newest']}:{seen['last']}" if seen["jobs"] <= SHORT else "long"
     known = _known.get(kind)
+    if known is not None and not known.changes:
+        if known.until < monotonic() and _is_free.acquire(blocking=False):
+            Thread(target=_read_beside, args=(kind,), name="line", daemon=True).start()
+        return known.line
+    changes = _changes(kind)
     if known is None or known.changes != changes or known.until < monotonic():
         known = _known[kind] = _Known(changes, monotonic() + SHARED_SECONDS, _read(kind))
     return known.line
@@ -182,15 +191,34 @@ class _Known(NamedTuple):
     """A line that was read in this process."""
 
     changes: str
+    """What is different as soon as something changes in it; empty for a long one."""
     until: float
     line: Line
 
 
 _known: dict[str, _Known] = {}
+_is_free = Lock()
+"""Held while a line is read beside requests."""
+
+
+def _changes(kind: Job.Kind) -> str:
+    active = Job.objects.active().filter(kind=kind)
+    seen = active.aggregate(jobs=Count("pk"), seqs=Sum("seq"), newest=Max("created"), last=Max("pk"))
+    return f"{seen['jobs']}:{seen['seqs']}:{seen['newest']}:{seen['last']}" if seen["jobs"] <= SHORT else ""
+
+
+def _read_beside(kind: Job.Kind) -> None:
+    """Read a long line again. It may have become short."""
+    try:
+        _known[kind] = _Known(_changes(kind), monotonic() + SHARED_SECONDS, _read(kind))
+    finally:
+        connection.close()
+        _is_free.release()
 
 
 def _read(kind: Job.Kind) -> Line:
     active = Job.objects.active().filter(kind=kind).order_by()
+    running = Shard.objects.filter(state=Shard.State.RUNNING, job__kind=kind).order_by()
     seconds = _of_evaluations() if kind == Job.Kind.EVALUATION else {job.pk: _of_training(job) for job in active}
     works: dict[int, list[Work]] = defaultdict(list)
     for job_id, owner_id, state, priority, created in active.values_list(
@@ -205,7 +233,7 @@ def _read(kind: Job.Kind) -> Line:
         caps=quotas.overrides(quotas.JOBS_RUNNING),
         cap=quotas.default_limit(quotas.JOBS_RUNNING),
         workers=_workers(kind),
-        busy=Shard.objects.filter(state=Shard.State.RUNNING, job__kind=kind).count(),
+        busy=running.values("lease_token").distinct().count(),
         slice_seconds=admission.SLICE_SECONDS if kind == Job.Kind.EVALUATION else settings.TRAINING_SLICE_SECONDS,
         served=list(served),
         over_cpu=frozenset(quotas.people_over_cpu()),

@@ -86,7 +86,7 @@ def of_document(document: Mapping[str, Any]) -> QueryDict:
         elif value is not None:
             data[name] = value if isinstance(value, str) else _text_of(value)
     data.setdefault("benchmark", "")
-    if data["benchmark"] in benchmarks.with_hidden_seeds() and document.get("hidden_seeds") is not True:
+    if benchmarks.has_hidden_seeds(str(data["benchmark"])) and document.get("hidden_seeds") is not True:
         data["practice"] = "on"
     agents = _texts(document.get("agents")) or _texts(document.get("agent"))
     env_ids = [] if document.get("benchmark") else _texts(document.get("env_ids"))

@@ -180,7 +180,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         )
         document |= {name: values.get(name) for name in (*plain, "priority", "max_error_share")}
         if values.get("benchmark"):
-            is_ranked = values["benchmark"] in benchmarks.with_hidden_seeds() and not values.get("practice")
+            is_ranked = benchmarks.has_hidden_seeds(values["benchmark"]) and not values.get("practice")
             return document | {"benchmark": values["benchmark"]} | ({"hidden_seeds": True} if is_ranked else {})
         own = ("episodes_per_env", "seed", "repeats", "max_turns", "max_episode_tokens", "opponent")
         document |= {"env_ids": values.get("env_id"), **{name: values.get(name) for name in own}}

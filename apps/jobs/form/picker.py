@@ -216,10 +216,10 @@ def find_agents(viewer: Viewer, words: str, chosen: Sequence[str]) -> tuple[list
             is_named = Q(name__icontains=word) | Q(slug__icontains=word) | Q(kind__startswith=word.lower())
             offered = offered.filter(is_named)
     found = offered.exclude(slug__in=chosen).select_related("endpoint", "owner", "weights").distinct()
-    mine_first = sorted(
-        found[: MAX_AGENTS * 5], key=lambda agent: (agent.owner_id != viewer.pk, not agent.listed, agent.pk)
-    )
-    return mine_first[:MAX_AGENTS], max(0, found.count() - MAX_AGENTS)
+    looked_at = list(found[: MAX_AGENTS * 5])
+    count = len(looked_at) if len(looked_at) < MAX_AGENTS * 5 else found.count()
+    mine_first = sorted(looked_at, key=lambda agent: (agent.owner_id != viewer.pk, not agent.listed, agent.pk))
+    return mine_first[:MAX_AGENTS], max(0, count - MAX_AGENTS)
 
 
 def chosen_agents(viewer: Viewer, slugs: Sequence[str]) -> list[Agent]:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
@@ -16,6 +17,7 @@ from pydantic import ValidationError
 
 from apps.accounts.models import User, account_of, default_visibility
 from apps.agents.models import Agent
+from apps.benchmarks.reading import offered_to
 from apps.htmx import wants_part
 from apps.jobs import estimates, operations
 from apps.jobs.decisions import checks
@@ -46,7 +48,7 @@ def submit(request: HttpRequest) -> HttpResponse:
     if not isinstance(request.user, User):
         back = f"{resolve_url('jobs:submit')}?{urlencode(entries.pairs_of(request.POST))}"
         messages.info(request, "Log in to submit the job. Your entries are kept.")
-        return redirect(f"{resolve_url('accounts:login')}?{urlencode({'next': back})}")
+        return redirect_to_login(back)
     form = EvaluationForm(request.POST)
     if form.is_valid() and form.spec is not None:
         try:
@@ -150,10 +152,12 @@ def _page(
         shown = entries.of_values({**_defaults(), **form.initial})
         entries.set_table(shown, choices["table"], [agent.slug for agent in choices["agents"]])
         estimated = EvaluationForm(shown)
+    own = offered_to(request.user, str(form["benchmark"].value() or ""))
     context = {
         "withheld": Agent.objects.withheld_from(request.user, *form.chosen_agents).first(),
-        "benchmarks": [benchmarks.load(name) for name in benchmarks.names()],
-        "hidden": benchmarks.with_hidden_seeds(),
+        "benchmarks": [benchmarks.load(name) for name in benchmarks.names()] + own,
+        "hidden": benchmarks.with_hidden_seeds()
+        | {each.name for each in own if benchmarks.has_hidden_seeds(each.name)},
         "pasted": pasted,
         "paste_errors": paste_errors,
         **choices,

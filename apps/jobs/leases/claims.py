@@ -1,53 +1,42 @@
-"""The operations of workers on jobs: claim shards, keep them, record their episodes, and give them back.
+"""Shards that workers claim, keep, and give back.
 
 A worker owns a shard by a lease: `claim` takes it, `heartbeat` keeps it, and every write checks its token, so that a
-worker that lost the lease writes nothing. `setbacks.py` says what follows a failure, and `recovery.py` takes back the
+worker that lost the lease writes nothing. Further shards of the same job have the same token (`claim_another`).
+`recording.py` stores what was played, `setbacks.py` says what follows a failure, and `recovery.py` takes back the
 shards whose leases expired.
 """
 
 from __future__ import annotations
 
-import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from time import monotonic
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import Count, F, Q
 from django.db.models.functions import Coalesce, Greatest, Now
-from django.utils import timezone
 
 from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.models import Agent
-from apps.episodes.bulk import copy_episodes
-from apps.episodes.closing import WHY_CLOSED
 from apps.episodes.models import Episode
-from apps.episodes.text import shortened, storable
-from apps.failpoints import failpoint
 from apps.holders import new_token
 from apps.jobs import admission
 from apps.jobs.books.store import JobStore
 from apps.jobs.changes import change, end, lock_shards, wake
 from apps.jobs.decisions.looks import last_look
-from apps.jobs.leases import error_share, faults
+from apps.jobs.leases import error_share
 from apps.jobs.models import Job, JobBooks, JobEvent, Shard
-from apps.leases import LeasedQuerySet, LeaseLost
+from apps.leases import LeasedQuerySet
 from apps.seasons.models import Season
-from apps.seasons.numbers import in_words, is_hidden, read
+from apps.seasons.numbers import is_hidden, read
 from apps.seasons.operations import seeds_by_number
 from gem.agents.endpoint.ledger import Limits
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
-
-logger = logging.getLogger(__name__)
-
-CANCELLED = "A person cancelled it."
-"""The failure of an episode that a person cancelled while it was played."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +74,20 @@ class Claim:
         """The request of an evaluation."""
         return EvaluationSpec.model_validate(self.request)
 
-    def books(self) -> JobStore:
-        """The books of the job, for requests that are sent while the lease holds."""
+    def books(self, held: Callable[[], Sequence[Claim]] | None = None) -> JobStore:
+        """The books of the job, for requests that are sent while a lease holds.
+
+        Args:
+            held: the claims of the worker, if it has several shards of the job.
+        """
         limits = Limits(self.spec.token_budget, self.spec.exact_money_budget)
-        return JobStore(self.job_id, self.shard_id, self.token, limits)
+        claims = held or (lambda: [self])
+        return JobStore(self.job_id, lambda: [claim.shard_id for claim in claims()], self.token, limits)
+
+    @cached_property
+    def slots_of_shard(self) -> range:
+        """The slots of this shard, recorded or not."""
+        return range(self.first_slot, self.first_slot + self.count)
 
     def slots(self) -> list[EpisodeRequest]:
         """The slots of this shard that no earlier attempt recorded."""
@@ -98,7 +97,14 @@ class Claim:
             ).values_list("slot", flat=True)
         )
         part = EvaluationPart(self.env_id, self.first_seed, self.count)
-        return [self._slot(part, i) for i in range(self.count) if self.first_slot + i not in recorded_slots]
+        repeat, wrappers = self.spec.repeat_of(self.first_slot), self.spec.all_wrappers
+        requests = []
+        for index in range(self.count):
+            if self.first_slot + index not in recorded_slots:
+                number, seat = part.seed_and_seat(index)
+                seed = self.hidden_seeds.get(number, number)
+                requests.append(EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, wrappers, seat, repeat))
+        return requests
 
     def hide_seed(self, record: EpisodeRecord) -> EpisodeRecord:
         """Put the number that stands for a hidden seed in its place, before anything about the record is stored."""
@@ -115,21 +121,6 @@ class Claim:
             return {}
         season_id, submission, _ = read(self.first_seed)
         return seeds_by_number(Season.objects.get(pk=season_id), self.env_id, submission)
-
-    def _slot(self, part: EvaluationPart, index: int) -> EpisodeRequest:
-        number, seat = part.seed_and_seat(index)
-        seed = self.hidden_seeds.get(number, number)
-        repeat = self.spec.repeat_of(self.first_slot)
-        return EpisodeRequest(self.first_slot + index, self.env_id, seed, {}, self.spec.all_wrappers, seat, repeat)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerSeconds:
-    """Seconds that a worker spent on playing since it last wrote."""
-
-    busy: float = 0.0
-    agent: float = 0.0
-    """The part of `busy` in which the agent chose its actions."""
 
 
 ATTEMPTS_BEFORE = Greatest(F("attempt") - 1, 0)
@@ -156,16 +147,40 @@ def _claim_from(candidate: admission.Candidate, kind: Job.Kind) -> Claim | None:
     """Claim a shard of this job; None if no shard is free, or if the job may not start yet."""
     if candidate.starts and candidate.owner_id is not None and not _may_start(candidate.owner_id, kind):
         return None
-    waits = Q(job=candidate.job_id, job__state__in=[Job.State.QUEUED, Job.State.RUNNING], state=Shard.State.QUEUED)
+    return _claim_shard(candidate.job_id, candidate.owner_id, kind, new_token())
+
+
+@transaction.atomic
+def claim_another(held: Claim, *, before_own_jobs: bool) -> Claim | None:
+    """Claim a further shard of the evaluation that this worker plays; None if there is none, or somebody is before it.
+
+    It has the same token, so all shards of the worker count as one of its owner and of its job.
+
+    Args:
+        before_own_jobs: whether other jobs of the same person wait meanwhile, if they are not more urgent.
+    """
+    admission.wait_for_turn(Job.Kind.EVALUATION)
+    if not admission.goes_on(held.job_id, held.owner_id, before_own_jobs=before_own_jobs):
+        return None
+    return _claim_shard(held.job_id, held.owner_id, Job.Kind.EVALUATION, held.token)
+
+
+def has_more(claim: Claim) -> bool:
+    """Whether further shards of the job wait for workers."""
+    return Shard.objects.filter(_RESTED, job=claim.job_id, state=Shard.State.QUEUED).exists()
+
+
+def _claim_shard(job_id: str, owner_id: int | None, kind: Job.Kind, token: uuid.UUID) -> Claim | None:
+    """Claim the next shard of a job; None if no shard is free, or the job has its workers."""
+    waits = Q(job=job_id, job__state__in=[Job.State.QUEUED, Job.State.RUNNING], state=Shard.State.QUEUED)
     queued = Shard.objects.filter(waits).filter(_RESTED).order_by("number")
-    token = new_token()
     claimed = queued.claim(token, 1, state=Shard.State.RUNNING)
     if not claimed:
         return None
-    if _is_one_too_many(candidate.job_id):
+    if _is_one_too_many(job_id):
         transaction.set_rollback(True)
         return None
-    admission.note(kind.value, candidate.owner_id)
+    admission.note(kind.value, owner_id)
     return _start_shard(Shard.objects.get(pk=claimed[0]), token)
 
 
@@ -183,7 +198,8 @@ def _is_one_too_many(job_id: str) -> bool:
     A lock makes concurrent workers wait.
     """
     most = Job.objects.select_for_update(no_key=True).values_list("max_workers", flat=True).get(pk=job_id)
-    return most is not None and Shard.objects.filter(job=job_id, state=Shard.State.RUNNING).count() > most
+    running = Shard.objects.filter(job=job_id, state=Shard.State.RUNNING)
+    return most is not None and running.aggregate(workers=Count("lease_token", distinct=True))["workers"] > most
 
 
 def _start_shard(shard: Shard, token: uuid.UUID) -> Claim:
@@ -240,108 +256,14 @@ def _describe_claim(job: Job, shard: Shard) -> str:
     return f"shard {shard.number} claimed: {left:,} episodes of {shard.env_id}"
 
 
-def heartbeat(claim: Claim) -> bool:
-    """Renew the lease. Returns False if it is lost."""
-    return bool(owned(claim).renew())
+def heartbeat(*claims: Claim) -> bool:
+    """Renew the leases of one worker. Returns False if all are lost."""
+    return bool(owned(*claims).renew())
 
 
 def holds(claim: Claim) -> bool:
     """Whether the worker still holds the lease. Only reads, while `heartbeat` writes."""
     return owned(claim).exists()
-
-
-@transaction.atomic
-def record_episodes(
-    claim: Claim,
-    records: Sequence[EpisodeRecord],
-    worker_seconds: WorkerSeconds | None = None,
-    notes: Sequence[str] = (),
-) -> bool:
-    """Store finished episodes. Returns whether the job ended with them.
-
-    Args:
-        notes: sentences about them for the log of the job.
-
-    Raises:
-        LeaseLost: if another worker owns the shard, or its job has ended. Nothing is written then.
-    """
-    worker_seconds = worker_seconds or WorkerSeconds()
-    records = [claim.hide_seed(record) for record in records]
-    shard = owned(claim).select_for_update().first()
-    if shard is None:
-        raise LeaseLost(f"shard {claim.number} of job {claim.job_id} is no longer ours")
-    started = monotonic()
-    opponent_id = claim.opponent.pk if claim.opponent else None
-    copy_episodes(claim.batch_id, claim.agent.pk, records, timezone.now(), of_job=True, opponent_id=opponent_id)
-    storing = monotonic() - started
-    failpoint("copied")
-    _add_to_sums(shard, records, worker_seconds.busy + storing)
-    Job.objects.filter(pk=claim.job_id).update(
-        episodes_done=F("episodes_done") + len(records),
-        turns_done=F("turns_done") + sum(record.turn_count for record in records),
-        seconds_busy=F("seconds_busy") + worker_seconds.busy + storing,
-        seconds_agent=F("seconds_agent") + worker_seconds.agent,
-        seconds_storing=F("seconds_storing") + storing,
-    )
-    for note in notes:
-        change(shard.job_id, JobEvent.Kind.EPISODES, storable(shortened(note, 400)), tone=JobEvent.Tone.WARN)
-    _log_recorded(shard, records)
-    if shard.state != Shard.State.DONE:
-        return False
-    return end_if_done(claim.job_id, "all episodes are done")
-
-
-def _add_to_sums(shard: Shard, records: Sequence[EpisodeRecord], seconds: float) -> None:
-    """Add the episodes to the shard's sums, which is progress. The last episode ends the shard."""
-    counted = [record for record in records if not record.failure]
-    returns = [record.total_reward for record in counted]
-    shard.done += len(records)
-    shard.errors += len(records) - len(counted)
-    shard.unanswered += sum(record.failed_by == "agent" for record in records)
-    shard.cancelled += sum(record.failure == CANCELLED for record in records)
-    if shard.orders:
-        recorded_slots = {str(record.index) for record in records}
-        shard.orders = {slot: order for slot, order in shard.orders.items() if slot not in recorded_slots}
-    shard.tokens_in += sum(record.tokens[0] for record in records)
-    shard.tokens_out += sum(record.tokens[1] for record in records)
-    shard.won += sum(bool(record.success) for record in counted)
-    shard.limited += sum(record.truncated and not record.success for record in counted)
-    shard.turns += sum(record.turn_count for record in counted)
-    shard.return_sum += sum(returns)
-    shard.return_squares += sum(value * value for value in returns)
-    faults.add_to(shard, records)
-    shard.seconds += seconds
-    note_progress(shard)
-    if shard.done >= shard.count:
-        shard.state = Shard.State.DONE
-        shard.let_go()
-    shard.save()
-
-
-def note_progress(shard: Shard) -> None:
-    """Count attempts and setbacks anew, because a shard made progress. The caller saves the row."""
-    shard.attempt, shard.setbacks = 1, 0
-
-
-def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
-    slots = [record.index for record in records]
-    failures = [record for record in records if record.failure]
-    tone = JobEvent.Tone.LOSS if failures else JobEvent.Tone.PLAIN
-    if failures:
-        first = failures[0]
-        failure = WHY_CLOSED if is_hidden(first.identity.seed) else storable(shortened(first.failure, 300))
-        cause = "no answer from the agent" if first.failed_by == "agent" else "environment error"
-        cause = "dropped" if first.failure == CANCELLED else f"{cause}, not counted"
-        text = f"{shard.env_id} seed {in_words(first.identity.seed)}: {cause}: {failure}"
-        if len(failures) > 1:
-            text += f" (and {len(failures) - 1} more)"
-    elif shard.state == Shard.State.DONE:
-        counted = shard.done - shard.errors
-        mean = f", mean return {shard.return_sum / counted:.3f}" if counted else ""
-        text = f"shard {shard.number} done: {shard.done:,} episodes{mean}"
-    else:
-        text = f"shard {shard.number}: {shard.done:,} of {shard.count:,} episodes"
-    change(shard.job_id, JobEvent.Kind.EPISODES, text, tone=tone, slots=slots)
 
 
 def end_if_done(job_id: str, text: str) -> bool:
@@ -395,9 +317,10 @@ def stop_over_budget(claim: Claim, reason: str) -> None:
     end_if_done(claim.job_id, "")
 
 
-def owned(claim: Claim) -> LeasedQuerySet[Shard]:
-    """The claimed shard, or nothing if the claim was taken back. Every write of a worker starts from this query.
+def owned(*claims: Claim) -> LeasedQuerySet[Shard]:
+    """The claimed shards of one worker, without those that were taken back. Every write of a worker starts from this.
 
     Token and state are the fence, not the time: a late worker still owns its shard until somebody takes it back.
     """
-    return Shard.objects.filter(pk=claim.shard_id, lease_token=claim.token, state=Shard.State.RUNNING)
+    keys = [claim.shard_id for claim in claims]
+    return Shard.objects.filter(pk__in=keys, lease_token=claims[0].token, state=Shard.State.RUNNING)

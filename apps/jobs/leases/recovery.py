@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Min
 from django.db.models.functions import Now
 
 from apps.holders import has_died
@@ -74,14 +75,20 @@ def _postgres_restarted_during(shard: Shard) -> bool:
 
 @transaction.atomic
 def send_again() -> int:
-    """Wake workers for shards that have waited for longer than a lease lasts. Returns the number of messages."""
+    """Wake workers for jobs whose shards have waited for longer than a lease lasts. Returns the number of messages.
+
+    Each call writes the shards of few jobs, those first that have waited longest, however many jobs wait.
+    """
     waiting = Shard.objects.filter(
         state=Shard.State.QUEUED,
         job__state__in=[Job.State.QUEUED, Job.State.RUNNING],
         sent__lt=Now() - timedelta(seconds=settings.LEASE_SECONDS),
-    )
-    shards = list(waiting.select_for_update(of=("self",), skip_locked=True).values_list("pk", "job_id"))
-    Shard.objects.filter(pk__in=[pk for pk, _ in shards]).update(sent=Now())
-    for _, job_id in shards[:MAX_WAKE_UPS]:
+    ).order_by()
+    jobs = list(waiting.values_list("job_id").annotate(since=Min("sent")).order_by("since")[:MAX_WAKE_UPS])
+    shards = waiting.filter(job__in=[job_id for job_id, _ in jobs])
+    locked = list(shards.select_for_update(of=("self",), skip_locked=True).values_list("pk", "job_id"))
+    Shard.objects.filter(pk__in=[pk for pk, _ in locked]).update(sent=Now())
+    woken = {job_id for _, job_id in locked}
+    for job_id in woken:
         wake(job_id)
-    return min(len(shards), MAX_WAKE_UPS)
+    return len(woken)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from apps.episodes.closing import WHY_CLOSED
+from apps.episodes.ranked.closing import WHY_CLOSED
 from apps.episodes.text import shortened, storable
 from apps.jobs.changes import change
 from apps.jobs.leases import Claim, owned

@@ -14,30 +14,37 @@ from apps.leases import LeaseLost
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What people want of a worker that plays a shard. It looks once a second (`wishes`)."""
+    """What people want of a worker that plays shards of a job. It looks once a second (`wishes`)."""
 
     num_envs: int
     """Episodes to play at a time."""
     orders: Mapping[int, str]
     """What to do with episodes that are under way, by slot: `fail`, `drop` or `again`."""
     why_stop: str = ""
-    """Why it should begin no further episode and give the shard back; empty if it should not."""
+    """Why it should begin no further episode and give the shards back; empty if it should not."""
+    held: frozenset[int] = frozenset()
+    """The shards of which it has the lease."""
 
 
-def wishes(claim: Claim) -> Wishes | None:
-    """What people want of the worker now; None if it has lost the lease. Only reads."""
-    names = ("number", "orders", "job__state", "job__num_envs", "job__max_workers")
-    row = owned(claim).values_list(*names).first()
-    if row is None:
+def wishes(*claims: Claim) -> Wishes | None:
+    """What people want of the worker with these claims now; None if it has lost all leases. Only reads."""
+    names = ("pk", "number", "orders", "job__state", "job__num_envs", "job__max_workers")
+    rows = list(owned(*claims).values_list(*names))
+    if not rows:
         return None
-    number, orders, state, num_envs, most = row
+    first = claims[0]
+    orders = {slot: order for row in rows for slot, order in by_slot(row[2]).items()}
+    state, num_envs, most = rows[0][3:]
     why_stop = ""
     if state == Job.State.PAUSED:
         why_stop = "the job is paused"
     elif most is not None:
-        earlier = Shard.objects.filter(job=claim.job_id, state=Shard.State.RUNNING, number__lt=number).count()
+        number = min(row[1] for row in rows)
+        running = Shard.objects.filter(job=first.job_id, state=Shard.State.RUNNING, number__lt=number)
+        earlier = running.exclude(lease_token=first.token).values("lease_token").distinct().count()
         why_stop = "the job may have fewer workers now" if earlier >= most else ""
-    return Wishes(num_envs or int(claim.request.get("num_envs", 1)), by_slot(orders), why_stop)
+    at_a_time = num_envs or int(first.request.get("num_envs", 1))
+    return Wishes(at_a_time, orders, why_stop, frozenset(row[0] for row in rows))
 
 
 @transaction.atomic

@@ -68,9 +68,13 @@ class JobQuerySet(VisibleQuerySet["Job"]):
             jobs = jobs.annotate(words=WORDS).filter(models.Q(words=query) | models.Q(agent__in=named))
         return jobs
 
+    def for_list(self) -> JobQuerySet:
+        """With all related rows that a list of jobs shows, in one query."""
+        return self.select_related("agent", "owner", "batch", "books")
+
     def for_page(self) -> JobQuerySet:
-        """With all related rows that a list of jobs shows, in two queries for any number of jobs."""
-        return self.select_related("agent", "owner", "batch", "books").prefetch_related("shards")
+        """With all related rows that the page of a job shows, in two queries for any number of jobs."""
+        return self.for_list().prefetch_related("shards")
 
 
 class Job(Moderated):
@@ -171,6 +175,9 @@ class Job(Moderated):
             GinIndex(WORDS, name="jobs_by_word"),
             models.Index(fields=["group"], condition=~models.Q(group=""), name="jobs_of_group"),
             models.Index(fields=["batch"], condition=models.Q(hidden_reason__gt=""), name="hidden_jobs"),
+            models.Index(
+                fields=["agent", "-created"], condition=models.Q(started__isnull=False), name="started_jobs_of_agents"
+            ),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -222,7 +229,7 @@ class Job(Moderated):
     def _plays_all_public_seeds(self) -> bool:
         """Whether it plays a benchmark that is ranked on public seeds, each of them once."""
         name = self.spec.get("benchmark")
-        return bool(name) and int(self.spec.get("repeats", 1)) == 1 and name not in benchmarks.with_hidden_seeds()
+        return bool(name) and int(self.spec.get("repeats", 1)) == 1 and not benchmarks.has_hidden_seeds(name)
 
     @property
     def is_closed(self) -> bool:

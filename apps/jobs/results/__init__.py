@@ -5,15 +5,15 @@ from apps.jobs.results.grid import (
     WORDS,
     EnvironmentResults,
     EpisodeCell,
-    Segment,
     UnderWay,
     fill,
     lines,
     under_way,
 )
+from apps.jobs.results.overview import overviews
 from apps.jobs.results.pass_rates import passes
 from apps.jobs.results.returns import Bar, Histogram, histogram
-from apps.jobs.results.tallies import Tally, skipped, skipped_tallies
+from apps.jobs.results.tallies import Tally, skipped, skipped_tallies, tallies_of
 
 __all__ = [
     "OUTCOME",
@@ -22,14 +22,15 @@ __all__ = [
     "EnvironmentResults",
     "EpisodeCell",
     "Histogram",
-    "Segment",
     "Tally",
     "UnderWay",
     "fill",
     "histogram",
     "lines",
+    "overviews",
     "passes",
     "skipped",
     "skipped_tallies",
+    "tallies_of",
     "under_way",
 ]

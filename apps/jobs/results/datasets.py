@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.models.fields.json import KT
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job, Shard
-from apps.jobs.results.cached import shared
+from apps.jobs.results.cached import shared_by_many
 from gem.evaluation.data import DataUse, SharedData, played_on, will_play_on
 from gem.evaluation.data import shared as shared_data
 
@@ -18,11 +18,26 @@ def used(job: Job, shards: Sequence[Shard] | None = None) -> list[DataUse]:
 
     Those of jobs from before shards kept them are read from their episodes.
     """
-    rows = list(job.shards.all()) if shards is None else shards
-    found = {(shard.env_id, data_hash): source for shard in rows for data_hash, source in shard.data.items()}
-    if not found and job.episodes_done and all(shard.actions is None for shard in rows if shard.done):
-        found = shared(job, "data", lambda: _from_episodes(job))
-    return [played_on(env_id, data_hash, source) for (env_id, data_hash), source in found.items()]
+    return used_by_all({job: list(job.shards.all()) if shards is None else shards})[job.pk]
+
+
+def used_by_all(shards: Mapping[Job, Sequence[Shard]]) -> dict[str, list[DataUse]]:
+    """The same of several jobs, by id."""
+    found = {
+        job.pk: {(shard.env_id, data_hash): source for shard in rows for data_hash, source in shard.data.items()}
+        for job, rows in shards.items()
+    }
+    before = [
+        job
+        for job, rows in shards.items()
+        if not found[job.pk] and job.episodes_done and all(shard.actions is None for shard in rows if shard.done)
+    ]
+    if before:
+        found |= shared_by_many(before, "data", lambda jobs: {job.pk: _from_episodes(job) for job in jobs})
+    return {
+        key: [played_on(env_id, data_hash, source) for (env_id, data_hash), source in sources.items()]
+        for key, sources in found.items()
+    }
 
 
 def stand_ins(uses: Iterable[DataUse]) -> list[DataUse]:

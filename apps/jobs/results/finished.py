@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.db.models import F, Q, QuerySet
 
-from apps.episodes.closing import conceal
+from apps.episodes.lists.paging import page_number
 from apps.episodes.models import Episode
-from apps.episodes.paging import page_number
+from apps.episodes.ranked.closing import conceal
 from apps.jobs.models import Job
 from apps.jobs.results.grid import OUTCOME
 from apps.jobs.results.tallies import Tally

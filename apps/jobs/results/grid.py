@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from django.db.models import Case, Count, F, Q, Value, When
+from django.db.models import Case, Q, Value, When
 
 from apps.episodes.models import ORDINALS, Episode
 from apps.jobs.models import Job, Shard
-from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import JobScores, Scores
 from apps.jobs.results.tallies import Tally
 from apps.seasons.numbers import in_words
@@ -25,8 +26,6 @@ MAX_SINGLE_CELLS = 50
 
 For each element that a message swaps, htmx raises two events for every one before it: 480 cells took a second.
 """
-MAX_SEGMENTS = 100
-"""Segments in the overview of an environment that has more episodes than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +58,6 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of an environment's episodes in its overview."""
-
-    x: float
-    """Where it starts, in percent of the width."""
-    width: float
-    share: float
-    """The share of counted episodes that were solved."""
-    words: str
-    page: int
-
-    @property
-    def ink(self) -> float:
-        """Its opacity: a little even where nothing is solved."""
-        return 0.06 + 0.94 * self.share
-
-
-@dataclass(frozen=True, slots=True)
 class EnvironmentResults:
     """One environment of a job: its sums, and the part of its episodes that the page shows."""
 
@@ -90,7 +71,6 @@ class EnvironmentResults:
     repeats: int = 1
     """How often each seed is played. All seeds are played once before the next repeat."""
     cells: list[EpisodeCell] = field(default_factory=list)
-    segments: list[Segment] = field(default_factory=list)
     scores: Scores = field(default_factory=Scores)
     """Its statistics, with intervals over seeds."""
 
@@ -162,12 +142,7 @@ def lines(
 def fill(job: Job, shards: Sequence[Shard], lines: Iterable[EnvironmentResults], only: set[int] | None = None) -> None:
     """Add the cells of each environment's page; with `only`, just those slots and the running ones if these are few."""
     lines = list(lines)
-    ended_cells = _ended(job, [slot for line in lines for slot in line.window])
-    surveyed = [line for line in lines if line.tally.total > MAX_SEGMENTS and line.pages > 1 and only is None]
-    if surveyed:
-        segments = shared(job, "segments", lambda: {line.key: _segments(job, line) for line in surveyed})
-        for line in surveyed:
-            line.segments.extend(segments.get(line.key, []))
+    ended_cells = _ended(job, [line.window for line in lines])
     for line in lines:
         window = line.window
         ended = {slot: ended_cells[slot] for slot in window if slot in ended_cells}
@@ -190,15 +165,17 @@ OUTCOME = Case(
 )
 
 
-def _ended(job: Job, slots: list[int]) -> dict[int, EpisodeCell]:
+def _ended(job: Job, windows: Sequence[range]) -> dict[int, EpisodeCell]:
+    inside = (Q(slot__gte=window.start, slot__lt=window.stop) for window in windows)
     rows = (
-        Episode.objects.filter(batch=job.batch_id, slot__in=slots)
+        Episode.objects.filter(functools.reduce(operator.or_, inside, Q(pk__in=[])), batch=job.batch_id)
         .annotate(ending=OUTCOME)
         .values_list("slot", "seed", "ending", "id", "scored_seat", "seat_count", "hidden_reason")
     )
+    is_closed = job.is_closed
     return {
         slot: EpisodeCell(
-            slot, seed, str(ending), "" if hidden_reason or job.is_closed else key, seat if seats > 1 else None
+            slot, seed, str(ending), "" if hidden_reason or is_closed else key, seat if seats > 1 else None
         )
         for slot, seed, ending, key, seat, seats, hidden_reason in rows
         if slot is not None
@@ -244,27 +221,3 @@ def under_way(job: Job) -> list[UnderWay]:
             UnderWay(shard.env_id, slot, shard.place(slot)[0], shard.orders.get(str(slot), "")) for slot in open_slots
         ]
     return found
-
-
-def _segments(job: Job, line: EnvironmentResults) -> list[Segment]:
-    """The environment's episodes in at most `MAX_SEGMENTS` parts of equal size."""
-    size = math.ceil(line.tally.total / MAX_SEGMENTS)
-    rows = (
-        Episode.objects.filter(
-            batch=job.batch_id, slot__gte=line.first_slot, slot__lt=line.first_slot + line.tally.total
-        )
-        .annotate(part=(F("slot") - line.first_slot) / size)
-        .values("part")
-        .annotate(n=Count("pk", filter=~Q(status=Episode.Status.FAILED)), won=Count("pk", filter=Q(success=True)))
-        .order_by("part")
-    )
-    segments = []
-    for row in rows:
-        first = row["part"] * size
-        last = min(first + size, line.tally.total) - 1
-        share = row["won"] / row["n"] if row["n"] else 0.0
-        seeds = [in_words(line.place(line.first_slot + index)[0]) for index in (first, last)]
-        words = f"Seeds {seeds[0]} to {seeds[1]}: {100 * share:.0f} % of {row['n']} solved"
-        width = 100 * (last - first + 1) / line.tally.total
-        segments.append(Segment(100 * first / line.tally.total, width, share, words, first // line.size + 1))
-    return segments

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from apps.jobs.analysis.seeds import SeedCell, SeedRow
 from apps.jobs.estimates import Range
 from apps.jobs.models import Job
-from apps.jobs.results import EnvironmentResults, EpisodeCell, Segment
+from apps.jobs.results import EnvironmentResults, EpisodeCell
 from gem.evaluation.comparison import words
 
 register = template.Library()
@@ -68,21 +68,6 @@ def _rounded(value: float, places: int) -> str:
         return "0"
     digits = max(2 - math.floor(math.log10(value)), -12)
     return f"{round(value, digits):,.{max(0, min(digits, places))}f}"
-
-
-@register.simple_tag(name="segments")
-def draw_segments(line: EnvironmentResults) -> SafeString:
-    """The overview of an environment: `{% segments line %}`. A page may have 2,000 segments."""
-    return SafeString("".join(_segment(line, segment) for segment in line.segments))
-
-
-def _segment(line: EnvironmentResults, segment: Segment) -> str:
-    place = f'x="{segment.x:.3f}" y="0" width="{segment.width:.3f}" height="4"'
-    return (  # numbers, our own words, and an id of the registry
-        f'<a href="?env_id={quote(line.env_id)}&amp;page={segment.page}#grid" tabindex="-1">'
-        f"<title>{segment.words}</title>"
-        f'<rect class="ground" {place}/><rect class="share" fill-opacity="{segment.ink:.2f}" {place}/></a>'
-    )
 
 
 @register.simple_tag

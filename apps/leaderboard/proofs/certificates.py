@@ -20,10 +20,10 @@ from apps.agents.models import Agent, Weights
 from apps.episodes.models import Episode
 from apps.jobs.books.reading import spec_of
 from apps.jobs.models import Job
-from apps.jobs.tries import tries_of
+from apps.leaderboard.challenges.tries import tries_of
 from apps.leaderboard.models import Reexecution, Score, SiteKey
-from apps.leaderboard.operations import lowest_return
 from apps.leaderboard.proofs import keys
+from apps.leaderboard.results import lowest_return
 from apps.seasons.models import scope_of
 from gem import benchmarks, sandbox
 from gem.benchmarks import BenchmarkEntry
@@ -36,14 +36,16 @@ LIBRARIES = ("numpy", "torch", "reasoning-gym", "sympy", "math-verify", "nltk", 
 """Packages on which rewards or choices may depend; those that are installed are named in certificates."""
 PROGRAMS = "python"
 """The tool that runs programs of agents."""
-KINDS = {Agent.Kind.RANDOM: "program", Agent.Kind.EXPERT: "program", Agent.Kind.HUMAN: "person"}
 
 
 def tier_of(row: Reexecution) -> Tier:
     """The tier of a row whose episodes all agree.
 
-    Choices that could not be compared are not proved, so such a row is no better than that of an endpoint.
+    Choices that could not be compared are not proved, so such a row is no better than that of an endpoint. Whoever
+    played elsewhere knew the seeds before the first action.
     """
+    if row.job.agent.kind == Agent.Kind.OUTSIDE:
+        return "verified"
     return "reproduced" if row.choices == Reexecution.Choices.SAME else "hosted"
 
 
@@ -110,7 +112,7 @@ def _agent(job: Job, tier: Tier) -> engine.CertifiedAgent:
     weights = Weights.objects.filter(agent=job.agent).first() if tier == "reproduced" else None
     return engine.CertifiedAgent(
         name=job.agent.name,
-        kind=KINDS.get(Agent.Kind(job.agent.kind), "model"),  # type: ignore[arg-type]
+        kind=job.agent.nature,
         version=set_up.pop("version", None),
         weights_sha256=weights.sha256 or None if weights else None,
         set_up=set_up,

@@ -22,6 +22,7 @@ from apps.agents.seal import CannotUnseal
 from apps.holders import new_token
 from apps.jobs.changes import change
 from apps.jobs.models import JobEvent
+from apps.leaderboard.boards.waking import wake
 from apps.leaderboard.models import Reexecution
 from apps.leaderboard.models.reexecutions import ReexecutionQuerySet
 from apps.leaderboard.proofs import certificates
@@ -202,10 +203,10 @@ def _judge(row: Reexecution, part: _Part) -> None:
         sentence = f"The row has {row.executed:,} of its {row.job.episodes_total:,} episodes."
         _end(row, states.DIFFERS, field="episodes", difference=sentence)
     else:
-        _certify(row)
+        certify(row)
 
 
-def _certify(row: Reexecution) -> None:
+def certify(row: Reexecution) -> None:
     """Name the tier of a row whose episodes are all as recorded, and sign its certificate."""
     row.tier = certificates.tier_of(row)
     row.ended = timezone.now()
@@ -232,3 +233,4 @@ def _end(row: Reexecution, state: Reexecution.State, *, field: str = "", place: 
             Reexecution.State.UNKNOWN: "its row does not rank: its episodes cannot be executed again here",
         }[state]
         change(row.pk, JobEvent.Kind.CHANGED, text, tone=tone)
+        wake()

@@ -12,7 +12,7 @@ from django.http import Http404
 import gem
 from apps.accounts.models import Viewer
 from apps.jobs.models import Job
-from apps.jobs.tries import tries_of
+from apps.leaderboard.challenges.tries import challenges_of, tries_of
 from apps.leaderboard.models import Reexecution, Score
 from apps.leaderboard.proofs.certificates import digests_of, leaves_of
 from apps.leaderboard.proofs.episodes import stored_episodes
@@ -37,19 +37,28 @@ class Standing:
 
 REPRODUCED = Standing(
     "Reproduced",
-    "verified",
+    "twice",
     "Our workers played from what this site holds, and a second execution gave every reward and every choice again.",
     "win",
     "reproduced",
 )
 HOSTED = Standing(
     "Hosted",
-    "check",
+    "lock",
     "Our workers played on seeds that nobody knew, and a second execution gave every reward again; who or what chose "
     "the actions is not proved.",
     "win",
     "hosted",
 )
+VERIFIED = Standing(
+    "Verified",
+    "verified",
+    "Played elsewhere on seeds that this site drew for it, and every episode was executed again here; that the seeds "
+    "were studied before playing cannot be excluded.",
+    "win",
+    "verified",
+)
+BY_TIER = {each.tier: each for each in (REPRODUCED, HOSTED, VERIFIED)}
 WAITING = Standing(
     "Being verified",
     "clock",
@@ -72,6 +81,8 @@ PUBLIC_SEEDS = Standing(
     "info",
     "Played by our workers on seeds that everybody knows. Such rows are not executed again and have no certificate.",
 )
+STANDINGS = (REPRODUCED, HOSTED, VERIFIED, WAITING, DIFFERS, UNKNOWN, PUBLIC_SEEDS)
+"""All of them, for pages that explain each in place."""
 _BY_STATE = {
     Reexecution.State.WAITING: WAITING,
     Reexecution.State.DIFFERS: DIFFERS,
@@ -85,7 +96,7 @@ def standing_of(job: Job) -> Standing:
     if row is None:
         return WAITING if job.plays_hidden_seeds else PUBLIC_SEEDS
     if row.state == Reexecution.State.VERIFIED:
-        return REPRODUCED if row.tier == "reproduced" else HOSTED
+        return BY_TIER.get(row.tier, HOSTED)
     return _BY_STATE[Reexecution.State(row.state)]
 
 
@@ -189,7 +200,9 @@ def page_of(score: Score) -> dict[str, Any]:
         "site": settings.SITE_URL,
         "address": score.get_absolute_url(),
         "number": str(score.pk),
-        "is_endpoint": job.agent.kind == job.agent.Kind.ENDPOINT,
+        "was_elsewhere": job.agent.kind == job.agent.Kind.OUTSIDE,
+        "challenges": challenges_of(job.owner_id, job.batch.season),
+        "is_endpoint": job.agent.is_asked,
         "weights": getattr(job.agent, "weights", None),
     }
 

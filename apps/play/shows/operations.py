@@ -21,14 +21,14 @@ from apps.accounts import quotas
 from apps.accounts.models import User, Viewer, default_visibility
 from apps.admission.models import name_of
 from apps.agents.models import Agent, Weights
-from apps.episodes import branches, operations
+from apps.episodes import operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import own_seat
 from apps.leases import LeasedQuerySet
 from apps.live import wake
 from apps.play.models import Show
-from apps.visibility import Person, Visibility, narrower
+from apps.visibility import Person, Visibility
 from gem.agents import has_expert
 from gem.errors import EnvironmentFailure
 
@@ -45,7 +45,7 @@ ROOM = 2
 """How many times as many shows a person or an address may have as play at the same time. The others wait."""
 TOO_MANY = (
     "You already have {used} live episodes, and one person may have {most}, {limit} of which play at the same time. "
-    "Nothing was started. Stop one of them, or wait until one ends."
+    "Nothing was started. Start fewer at once, stop one of them, or wait until one ends."
 )
 
 
@@ -103,10 +103,10 @@ def start(
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the person.
     """
     seats = _seating(env_id, agent, opponent)
-    pace = _check_pace(pace)
+    pace = check_pace(pace)
     starter = Starter(user, visitor, address)
     if not showcase:
-        _check_limit(starter)
+        check_room(starter)
     try:
         episode = draft or operations.draft(env_id, seed=seed, env_kwargs=env_kwargs, wrappers=wrappers)
     except EnvironmentFailure as failure:
@@ -114,45 +114,8 @@ def start(
     visibility = Visibility.UNLISTED if showcase else visibility or default_visibility(user)
     with transaction.atomic():
         operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)
-        _show(episode, pace, starter, showcase=showcase, lock_step=lock_step)
+        begin_show(episode, pace, starter, showcase=showcase, lock_step=lock_step)
     return episode
-
-
-def go_on(
-    episode: Episode,
-    turn: int,
-    agent: Agent,
-    *,
-    pace: float = 1.0,
-    user: User | None = None,
-    visitor: str = "",
-    address: str = "",
-) -> Episode:
-    """Let `agent` continue any episode live from a turn, in a new branch.
-
-    It replaces people or, if there are none, the agent to act. Other seats keep the agents that the person may choose;
-    an expert replaces the others.
-
-    Raises:
-        CannotPlay, PaceRefused, TooManyShows: the message is for the person.
-        NotFound, EpisodeEnded, Sealed, Outdated: see `episodes.branches.draft_fork`.
-    """
-    check_agent(episode.env_id, agent)
-    pace = _check_pace(pace)
-    starter = Starter(user, visitor, address)
-    _check_limit(starter)
-    people = episode.seats.filter(agent__kind=Agent.Kind.HUMAN).values_list("number", flat=True)
-    replaced = set(people) or {branches.acting_after(episode, turn)}
-    seats = [
-        operations.Occupant(agent if number in replaced else kept)
-        for number, kept in enumerate(stand_ins(episode, user or AnonymousUser()))
-    ]
-    branch = branches.draft_fork(episode, turn)
-    branch.visibility = narrower(branch.visibility, default_visibility(user))
-    with transaction.atomic():
-        branches.store_branch(branch, seats=seats)
-        _show(branch, pace, starter)
-    return branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +132,8 @@ class Starter:
         return name_of(self.user.pk if self.user else None, self.visitor)
 
 
-def _show(episode: Episode, pace: float, starter: Starter, **kind: Any) -> None:
+def begin_show(episode: Episode, pace: float, starter: Starter, **kind: Any) -> None:
+    """Let the agents of a stored episode play it live, in the queue of `starter`."""
     Show.objects.create(
         episode=episode,
         pace=pace,
@@ -194,7 +158,7 @@ def accompany(episode: Episode, player: Starter) -> None:
     if len(seats) > 1 and any(seat.agent.kind != Agent.Kind.HUMAN for seat in seats):
         if player.user and (problem := quotas.refusal(player.user, quotas.CPU_SECONDS, 0)):
             raise TooManyShows(problem)
-        _show(episode, ANSWER_SECONDS, player, started_by=None, visitor="")
+        begin_show(episode, ANSWER_SECONDS, player, started_by=None, visitor="")
 
 
 def answer(episode: Episode) -> None:
@@ -284,18 +248,19 @@ def resume(episode_id: str, user: Viewer | None = None) -> None:
     Raises the same errors as `pause`, and CannotPlay if the agent does not play for whoever started the show or, if
     nobody with an account did, for `user`.
     """
-    _check_again(episode_id, user)
+    check_again(episode_id, user)
     _change(episode_id, paused=False, turns_due=0, trouble="", next_turn_at=Now())
 
 
 def one_turn(episode_id: str, user: Viewer | None = None) -> None:
     """Play one turn now and then pause. Raises the same errors as `resume`."""
-    _check_again(episode_id, user)
+    check_again(episode_id, user)
     due = Least(models.F("turns_due") + 1, MAX_TURNS_DUE)
     _change(episode_id, paused=True, turns_due=due, trouble="", next_turn_at=Now())
 
 
-def _check_again(episode_id: str, user: Viewer | None) -> None:
+def check_again(episode_id: str, user: Viewer | None) -> None:
+    """Refuse to let an agent go on that does not play for whoever started the show (`check_available`)."""
     show = Show.objects.select_related("episode", "started_by").filter(pk=episode_id).first()
     if show is not None:
         check_available(show.episode, show.started_by or user or AnonymousUser())
@@ -303,7 +268,7 @@ def _check_again(episode_id: str, user: Viewer | None) -> None:
 
 def set_pace(episode_id: str, seconds: float) -> None:
     """Play one turn every `seconds` from now on. Raises the same errors as `pause`, and PaceRefused."""
-    pace = _check_pace(seconds)
+    pace = check_pace(seconds)
     next_turn_at = Least(models.F("next_turn_at"), Now() + timedelta(seconds=pace))
     _change(episode_id, pace=pace, next_turn_at=next_turn_at)
 
@@ -361,30 +326,31 @@ def check_agent(env_id: str, agent: Agent) -> None:
         raise CannotPlay(f"There is no expert for {env_id} yet. Choose the random agent, or another environment.")
 
 
-def _check_pace(seconds: float) -> float:
+def check_pace(seconds: float) -> float:
+    """The pace as a number of seconds. Raises PaceRefused if it is out of bounds."""
     fastest, slowest = PACE_BOUNDS
     if not fastest <= seconds <= slowest:
         raise PaceRefused(f"The pace can be {fastest:g} to {slowest:g} seconds per turn, not {seconds:g}.")
     return float(seconds)
 
 
-def _check_limit(starter: Starter) -> None:
-    """Refuse a show for which there is no room in the queue, where as many may wait as may play, or no CPU time."""
+def check_room(starter: Starter, more: int = 1) -> None:
+    """Refuse shows for which there is no room in the queue, where as many may wait as may play, or no CPU time."""
     if starter.user is not None:
-        problem = quotas.refusal(starter.user, quotas.LIVE_EPISODES) or quotas.refusal(
+        problem = quotas.refusal(starter.user, quotas.LIVE_EPISODES, more) or quotas.refusal(
             starter.user, quotas.CPU_SECONDS, 0
         )
         if problem:
             raise TooManyShows(problem)
     elif starter.visitor:
         limit, number = settings.SHOWS_PER_PERSON, _live().filter(visitor=starter.visitor).count()
-        if number >= ROOM * limit:
+        if number + more > ROOM * limit:
             raise TooManyShows(TOO_MANY.format(used=number, most=ROOM * limit, limit=limit))
     most = ROOM * settings.SHOWS_PER_ADDRESS
-    if starter.address and _live().filter(address=starter.address).count() >= most:
+    if starter.address and (number := _live().filter(address=starter.address).count()) + more > most:
         raise TooManyShows(
-            f"Visitors at your IP address already have {most} live episodes, which is the limit for one address. "
-            "Nothing was started. Wait until one ends, or log in."
+            f"Visitors at your IP address already have {number} live episodes, and one address may have {most}. "
+            "Nothing was started. Wait until some of them end, or log in."
         )
 
 

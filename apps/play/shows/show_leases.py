@@ -24,8 +24,9 @@ from apps.accounts import quotas
 from apps.admission.line import Line, rows
 from apps.admission.models import name_of
 from apps.agents.models import Agent
-from apps.episodes import operations
-from apps.episodes.models import Episode, Seat, Turn
+from apps.episodes import handovers, operations
+from apps.episodes.branches import draw_key_of
+from apps.episodes.models import OF_PEOPLE, Episode, Seat, Turn
 from apps.episodes.restore import restore
 from apps.episodes.text import storable
 from apps.leases import LeasedQuerySet, LeaseLost, RowsLocked, patient_transaction
@@ -40,7 +41,7 @@ from gem.seats import observation_for_seat
 
 logger = logging.getLogger(__name__)
 
-KINDS_WITH_HISTORY = {Agent.Kind.ENDPOINT, Agent.Kind.CHECKPOINT}
+KINDS_WITH_HISTORY = {Agent.Kind.ENDPOINT, Agent.Kind.REMOTE, Agent.Kind.CHECKPOINT}
 """Kinds of agents that need the earlier turns to continue an episode in another process."""
 
 CATCH_UP_SECONDS = 1.0
@@ -49,9 +50,7 @@ TOLERANCE_SECONDS = 0.02
 """A turn that is early by at most this much is played at once."""
 
 
-_PERSON_ACTS = Exists(
-    Seat.objects.filter(episode=OuterRef("pk"), number=OuterRef("episode__acting"), agent__kind=Agent.Kind.HUMAN)
-)
+_PERSON_ACTS = Exists(Seat.objects.filter(OF_PEOPLE, episode=OuterRef("pk"), number=OuterRef("episode__acting")))
 """For queries of shows: whether it is a person's turn."""
 
 
@@ -87,6 +86,8 @@ class ResumedShow:
     """The agent in each seat with its set-up; seats of people are left out."""
     past: dict[int, list[Exchange]]
     """The earlier turns as each seat read and played them."""
+    told: dict[int, str]
+    """What people have left for the agent in a seat, which it reads before its next observation."""
     observation: str
     info: dict[str, object]
     owner_id: int | None
@@ -173,13 +174,17 @@ def begin_again(episode_id: str) -> ResumedShow:
     """
     episode = Episode.objects.select_related("show").get(pk=episode_id)
     player_id = episode.seats.exclude(user=None).values_list("user_id", flat=True).first()
-    seats = episode.seats.select_related("agent").exclude(agent__kind=Agent.Kind.HUMAN)
+    seats = list(episode.seats.select_related("agent").exclude(OF_PEOPLE))
     last = episode.turns.order_by("number").last()
+    env = restore(episode)
+    if episode.parent_id is not None:
+        env.unwrapped.draw_key = draw_key_of(episode)
     return ResumedShow(
         episode=episode,
-        env=restore(episode),
+        env=env,
         agents={seat.number: (seat.agent, seat.set_up) for seat in seats},
         past=_past(episode) if any(seat.agent.kind in KINDS_WITH_HISTORY for seat in seats) else {},
+        told={seat.number: told for seat in seats if (told := handovers.unread(episode, seat.number))},
         observation=last.observation if last else episode.first_observation,
         info=last.info if last else episode.first_info,
         owner_id=episode.show.started_by_id or player_id,
@@ -203,11 +208,21 @@ def is_due(episode_id: str, token: UUID) -> bool | float:
 
 @transaction.atomic
 def take_turn(
-    episode_id: str, token: UUID, env: gem.Env, number: int, decision: Decision, answer: Step | None = None
+    episode_id: str,
+    token: UUID,
+    env: gem.Env,
+    number: int,
+    decision: Decision,
+    answer: Step | None = None,
+    *,
+    told: str = "",
 ) -> Taken | float | None:
     """Record turn `number` if it is due. Returns the turn, the seconds to wait, or None if no turn is to be played.
 
     With an `answer`, the environment has been stepped already, and the turn is recorded in any case.
+
+    Args:
+        told: what the agent has read of people before its observation.
 
     Raises:
         LeaseLost: the show or the turn belongs to another host.
@@ -225,7 +240,10 @@ def take_turn(
         return wait
     if answer is None and awaited(episode, show):
         return CATCH_UP_SECONDS
-    turn = operations.record_turn(episode, env, decision.action, extra_info=decision.recorded_extra, answer=answer)
+    extra = {**decision.recorded_extra, **({"told": told} if told else {})}
+    turn = operations.record_turn(episode, env, decision.action, extra_info=extra, answer=answer)
+    if told:
+        handovers.note_read(episode, turn)
     if episode.slow:
         pending.accept_held(episode)
     else:
@@ -315,7 +333,8 @@ def _past(episode: Episode) -> dict[int, list[Exchange]]:
     observation, info = episode.first_observation, episode.first_info
     for turn in episode.turns.order_by("number"):
         reading, own = observation_for_seat(turn.seat, observation, info)
-        past.setdefault(turn.seat, []).append(Exchange(reading, own, turn.action))
+        told = str((turn.extra or {}).get("told", ""))
+        past.setdefault(turn.seat, []).append(Exchange(handovers.before(told, reading), own, turn.action))
         observation, info = turn.observation, turn.info
     return past
 

@@ -30,7 +30,7 @@ PREFILLED_FIELDS = ("env_id", "agent", "opponent", "seed", "pace", "visibility",
 def watch_new(request: HttpRequest) -> HttpResponse:
     """The form: choose an environment and an agent that plays it live."""
     if request.method != "POST":
-        prefill = prefilled(request.GET, PREFILLED_FIELDS)
+        prefill = prefilled(request.GET, PREFILLED_FIELDS, is_part=wants_part(request))
         initial = {"agent": who_plays(prefill.get("env_id", "")), **prefill}
         form = WatchForm(request.user, initial=initial)
         context = {"form": form, "withheld": withheld(request.user, prefill, "agent", "opponent")}

@@ -3,14 +3,17 @@
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, Protocol
+from datetime import UTC, datetime
+from typing import Any
 
 from django import template
+from django.contrib.humanize.templatetags.humanize import naturaltime
 from django.forms import BoundField
-from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from apps import pictures
+from apps.pictures import MINUS, number, place
 from apps.seasons import numbers
 from apps.site import mathematics
 from apps.visibility import Visibility
@@ -18,17 +21,7 @@ from gem.evaluation.scores import Interval
 
 register = template.Library()
 
-MINUS = "\u2212"
 _NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
-
-
-class Stone(Protocol):
-    """The attributes of an agent that its mark shows."""
-
-    name: str
-    kind: str
-    colour: int
-    cut: str
 
 
 @register.filter
@@ -40,42 +33,12 @@ def seed_in_words(seed: int) -> str:
 # ---------------------------------------------------------------- pictures
 
 
-@register.simple_tag
-def icon(name: str) -> SafeString:
-    """A decorative icon from the sprite: `{% icon "play" %}`."""
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
-
-
-@register.simple_tag
-def piece(name: str) -> SafeString:
-    """A piece on a board: `{% piece "flag" %}` (player, box, target, flag, mine)."""
-    return format_html('<svg aria-hidden="true"><use href="{}#p-{}"/></svg>', static("icons.svg"), name)
-
-
-@register.simple_tag
-def gem() -> SafeString:
-    """The logo of gemweb."""
-    return format_html('<svg class="gem" aria-hidden="true"><use href="{}#gem"/></svg>', static("icons.svg"))
-
-
-@register.simple_tag
-def cut(agent: Stone, size: str = "") -> SafeString:
-    """The stone of an agent: its shape stands for the kind, its colour for the agent. Show the name next to it."""
-    return format_html(
-        '<svg class="cut" data-c="{}"{} role="img" aria-label="{}"><use href="{}#{}"/></svg>',
-        agent.colour,
-        format_html(' data-size="{}"', size) if size else "",
-        agent.kind,
-        static("icons.svg"),
-        agent.cut,
-    )
-
-
-@register.simple_tag
-def agent_mark(agent: Stone, note: str = "") -> SafeString:
-    """An agent's stone and name: `{% agent_mark agent %}`, with a quiet note after the name if given."""
-    small = format_html(" <small>{}</small>", note) if note else ""
-    return format_html('<span class="agent">{}<span>{}{}</span></span>', cut(agent), agent.name, small)
+register.simple_tag(pictures.icon)
+register.simple_tag(pictures.piece)
+register.simple_tag(pictures.gem)
+register.simple_tag(pictures.cut)
+register.simple_tag(pictures.agent_mark)
+register.simple_tag(pictures.interval)
 
 
 @register.inclusion_tag("components/visibility.html")
@@ -84,34 +47,11 @@ def visibility_menu(current: str, action: str, is_owner: bool) -> dict[str, Any]
     return {"current": Visibility(current), "action": action, "choices": list(Visibility) if is_owner else []}
 
 
-@register.inclusion_tag("components/interval.html")
-def interval(
-    mean: float, low: float, high: float, start: float = 0.0, end: float = 1.0, colour: int = 8
-) -> dict[str, Any]:
-    """A mean and its interval drawn on a scale from `start` to `end`: `{% interval mean low high 0 1 agent.colour %}`.
-
-    Values beyond the scale are drawn at its ends; the label shows the exact numbers.
-    """
-
-    def at(value: float) -> str:
-        return place((value - start) / (end - start) if end > start else 0.5)
-
-    zero = at(0.0) if start < 0.0 < end else ""
-    label = f"{number(mean, 2)}, 95 % interval {number(low, 2)} to {number(high, 2)}"
-    return {"mean": at(mean), "low": at(low), "high": at(high), "zero": zero, "label": label, "colour": colour}
-
-
 # ---------------------------------------------------------------- numbers
 
 
-@register.filter
-def number(value: float | None, places: int = 3) -> str:
-    """A number with a real minus sign and at most `places` digits after the point; a dash for None."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    text = f"{abs(value):,.{places}f}"
-    is_zero = float(text.replace(",", "")) == 0
-    return f"{MINUS if value < 0 and not is_zero else ''}{text}"
+register.filter(number)
+register.filter(place)
 
 
 @register.filter
@@ -131,12 +71,6 @@ def sign(value: float | None) -> str:
     if not value:
         return ""
     return "+" if value > 0 else "-"
-
-
-@register.filter
-def place(share: float) -> str:
-    """The position of a share (0 to 1) on an axis, as a CSS percentage: `12.5%`."""
-    return f"{100 * min(1.0, max(0.0, share)):.1f}%"
 
 
 @register.filter
@@ -166,6 +100,20 @@ def seconds(value: float | None) -> str:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+@register.simple_tag
+def ago(moment: datetime | None) -> SafeString:
+    """How long ago something was, with its time in UTC: `{% ago episode.created %}`; a dash if it is not known."""
+    if moment is None:
+        return SafeString("–")
+    in_utc = moment.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        in_utc.isoformat(),
+        in_utc.strftime("%Y-%m-%d %H:%M:%S"),
+        naturaltime(moment),
+    )
 
 
 # ---------------------------------------------------------------- text

@@ -1,16 +1,16 @@
-"""Comparisons of trainings. Trainings that differ only in their seed are one curve with a band."""
+"""Comparisons of trainings, ours and those that run elsewhere. Those that differ only in their seed are one curve."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import reverse
-
+from apps.curves.models import OutsideTraining
 from apps.jobs.models import Job, JobQuerySet
-from apps.trainings import pages
+from apps.trainings.pages.members import METRICS, Member, own, sent
 from gem.credit import ALGORITHMS
 from gem.evaluation.scores import Interval, student_t_interval
 from gem.training.spec import TrainingSpec, read_spec, with_current_names
@@ -30,11 +30,11 @@ class Arm:
 
     label: str
     colour: int
-    jobs: Sequence[Job]
+    members: Sequence[Member]
     final: Interval | None
-    """The share solved over the last tenth of the updates, with its interval over seeds."""
+    """The metric over the last tenth of the updates, with its interval over seeds."""
     area: Interval | None
-    """The mean share solved over all updates, which is the area under the curve."""
+    """The mean of the metric over all updates: of the share solved, the area under the curve."""
     begun: int
     """The number of seeds with an update. The intervals are over these seeds."""
     updates: int
@@ -44,20 +44,49 @@ class Arm:
     @property
     def over(self) -> bool:
         """Whether all its seeds are done."""
-        return all(job.state == Job.State.DONE for job in self.jobs)
+        return all(member.is_done for member in self.members)
+
+    @property
+    def names(self) -> list[str]:
+        """What trainings elsewhere call the metric."""
+        return list(dict.fromkeys(member.metric for member in self.members if member.training and member.metric))
 
 
-def arms(jobs: Sequence[Job]) -> list[Arm]:
-    """The trainings grouped by their settings, the best final result first."""
+def arms(jobs: Sequence[Job], outside: Sequence[OutsideTraining] = (), metric: str = "success") -> list[Arm]:
+    """The trainings grouped by their settings, the one that ends highest first."""
     jobs_by_settings: dict[str, list[Job]] = {}
     for job in jobs:
         jobs_by_settings.setdefault(json.dumps(_settings(job), sort_keys=True), []).append(job)
     specs = [read_spec(members[0].spec) for members in jobs_by_settings.values()]
-    arms = [
-        _arm(label, colour, members)
+    found = [
+        _arm(label, colour, [own(job, metric) for job in members], metric)
         for label, colour, members in zip(_labels(specs), _colours(specs), jobs_by_settings.values(), strict=True)
     ]
-    return sorted(arms, key=lambda arm: -(arm.final.mean if arm.final else -1.0))
+    used = {arm.colour for arm in found}
+    for label, trainings in _groups_elsewhere(outside):
+        free = [colour for colour in range(1, 9) if colour not in used] or [len(found) % 8 + 1]
+        found.append(_arm(label, free[0], [sent(training, metric) for training in trainings], metric))
+        used.add(free[0])
+    return sorted(found, key=lambda arm: -(arm.final.mean if arm.final else -math.inf))
+
+
+def _groups_elsewhere(outside: Sequence[OutsideTraining]) -> list[tuple[str, list[OutsideTraining]]]:
+    """Trainings elsewhere by their settings without seeds, each with a label; one without settings stands alone."""
+    groups: dict[str, list[OutsideTraining]] = {}
+    for training in sorted(outside, key=lambda each: each.name):
+        settings = {name: value for name, value in training.config.items() if not _is_of_one_run(name)}
+        is_alone = not training.group and not settings
+        key = [training.owner_id, training.project, training.group, settings, training.pk if is_alone else ""]
+        groups.setdefault(json.dumps(key, sort_keys=True), []).append(training)
+    return [
+        (members[0].name if len(members) == 1 else members[0].group or f"{members[0].name} and others", members)
+        for members in groups.values()
+    ]
+
+
+def _is_of_one_run(setting: str) -> bool:
+    """Whether a setting differs between runs of the same settings."""
+    return setting.startswith("_") or "seed" in setting or setting in {"run_name", "name", "output_dir", "logging_dir"}
 
 
 def trainings_with_same_settings(job: Job, known: JobQuerySet) -> list[Job]:
@@ -76,16 +105,16 @@ def trainings_with_same_settings(job: Job, known: JobQuerySet) -> list[Job]:
     return list(by_seed.values())
 
 
-def verdict(arms: Sequence[Arm]) -> str:
+def verdict(arms: Sequence[Arm], metric: str = "success") -> str:
     """The conclusion about the arms in a sentence. It states an order only if intervals do not overlap."""
     if len(arms) == 1:
-        return _spread(arms[0])
+        return _spread(arms[0], metric)
     measured = [arm for arm in arms if arm.final is not None]
     if len(measured) < 2:
         return "There is nothing to compare yet."
     if not all(arm.over for arm in measured):
         return "Not all trainings are done, so there is no conclusion yet."
-    if min(len(arm.jobs) for arm in measured) < 2:
+    if min(len(arm.members) for arm in measured) < 2:
         return "Some settings were trained with one seed only. One seed shows no spread, so no order can be concluded."
     best, *others = measured
     assert best.final is not None
@@ -93,56 +122,64 @@ def verdict(arms: Sequence[Arm]) -> str:
     if not worse:
         return f"{best.label} has the highest mean, but its interval overlaps the others: the order may be chance."
     rest = "" if len(worse) == len(others) else " Its interval overlaps those of the others."
-    return f"{best.label} solved more than {_join(worse)} at the end: the intervals do not overlap.{rest}"
+    did = "solved more" if metric == "success" else f"had a higher value of “{METRICS[metric].title}”"
+    return f"{best.label} {did} than {_join(worse)} at the end: the intervals do not overlap.{rest}"
 
 
-def _spread(arm: Arm) -> str:
+def _spread(arm: Arm, metric: str) -> str:
     """The conclusion about a single arm: the spread of its seeds."""
-    if len(arm.jobs) == 1:
+    if len(arm.members) == 1:
         return "There is nothing to compare it with yet."
     if arm.final is None or not arm.over:
         return "These trainings differ only in their seed. Not all are done, so there is no conclusion yet."
-    mean, low, high = (f"{100 * share:.1f} %" for share in (arm.final.mean, arm.final.low, arm.final.high))
+    kind = METRICS[metric]
+    mean, low, high = (kind.in_words(value) for value in (arm.final.mean, arm.final.low, arm.final.high))
+    what = f"they solve {mean} of their episodes" if metric == "success" else f"“{kind.title}” is {mean}"
     return (
-        f"These trainings differ only in their seed. At the end they solve {mean} of their episodes, with a 95 % "
-        f"interval of {low} to {high} over {len(arm.jobs)} seeds."
+        f"These trainings differ only in their seed. At the end {what}, with a 95 % interval of {low} to {high} over "
+        f"{len(arm.members)} seeds."
     )
+
+
+def scale(arms: Sequence[Arm], metric: str) -> tuple[float, float]:
+    """The ends of the scale on which intervals are drawn: of a share 0 and 1, else the lowest and the highest."""
+    if METRICS[metric].is_share:
+        return (0.0, 1.0)
+    finals = [arm.final for arm in arms if arm.final is not None]
+    return (min((final.low for final in finals), default=0.0), max((final.high for final in finals), default=1.0))
 
 
 def curves(arms: Sequence[Arm], metric: str) -> list[dict[str, Any]]:
     """Chart data by arm and seed: updates, turns, seconds, the metric, and the address of further points."""
     return [
-        {"label": arm.label, "colour": arm.colour, "seeds": [_seed(job, metric) for job in arm.jobs]} for arm in arms
+        {"label": arm.label, "colour": arm.colour, "seeds": [member.curve(metric) for member in arm.members]}
+        for arm in arms
     ]
 
 
-def _seed(job: Job, metric: str) -> dict[str, Any]:
-    columns = pages.curves(job)
-    curve = {name: columns[name] for name in (*pages.AXES, metric, "last", "over")}
-    return {**curve, "source": reverse("trainings:curves", args=[job.pk])}
-
-
-def _arm(label: str, colour: int, jobs: list[Job]) -> Arm:
-    success_by_job = [[point.data["success"] for point in job.points.order_by("update")] for job in jobs]
-    curves = [values for values in success_by_job if values]
+def _arm(label: str, colour: int, members: list[Member], metric: str) -> Arm:
+    curves = [member.values for member in members if member.values]
     tails = [_mean(values[-max(1, round(TAIL * len(values))) :]) for values in curves]
+    is_share = METRICS[metric].is_share
     return Arm(
         label=label,
         colour=colour,
-        jobs=jobs,
-        final=_interval(tails),
-        area=_interval([_mean(values) for values in curves]),
+        members=members,
+        final=_interval(tails, is_share=is_share),
+        area=_interval([_mean(values) for values in curves], is_share=is_share),
         begun=len(curves),
-        updates=min((len(values) for values in success_by_job), default=0),
-        turns=sum(job.turns_done for job in jobs),
+        updates=min((len(member.values) for member in members), default=0),
+        turns=sum(member.turns for member in members),
     )
 
 
-def _interval(values: Sequence[float]) -> Interval | None:
-    """The 95 % interval of a share over seeds. A single seed has an interval of width 0."""
+def _interval(values: Sequence[float], *, is_share: bool) -> Interval | None:
+    """The 95 % interval over seeds; of a share, within 0 and 1. A single seed has an interval of width 0."""
     if len(values) < 2:
         return Interval(values[0], values[0], values[0]) if values else None
     interval = student_t_interval(values)
+    if not is_share:
+        return interval
     return Interval(interval.mean, max(0.0, interval.low), min(1.0, interval.high))
 
 
@@ -160,6 +197,8 @@ def _colours(specs: Sequence[TrainingSpec]) -> list[int]:
 
 def _labels(specs: Sequence[TrainingSpec]) -> list[str]:
     """A label for each specification, from the settings in which they differ."""
+    if not specs:
+        return []
     settings = [spec.model_dump(mode="json") for spec in specs]
     differing_names = [
         name

@@ -32,6 +32,12 @@ GATHER_SECONDS = 0.004
 """Between two writes, so that requests which begin one shortly after another are one write."""
 LOOK_SECONDS = 0.25
 """How often it is tried whether there is room again, and how long a booking waits if nothing else is to be written."""
+FLUSH_SECONDS = 60.0
+"""How long `Ledger.flush` and the end of a ledger wait for the store."""
+
+
+class StoreHangs(Exception):
+    """The store did not answer in time."""
 
 
 class Account(NamedTuple):
@@ -231,7 +237,9 @@ class Ledger:
         with self._changed:
             self._is_over = True
             self._changed.notify()
-        self._thread.join()
+        self._thread.join(FLUSH_SECONDS)
+        if self._thread.is_alive():
+            logger.warning("The store of the books does not answer; what is reserved is booked as an estimate.")
 
     async def reserve(self, account: Account, bound: Usage, prices: Prices | None = None) -> Reservation:
         """Reserve the most that a request can use, and wait while requests under way leave no room for it.
@@ -274,6 +282,7 @@ class Ledger:
         """Return once everything that is over is in the store.
 
         Raises:
+            StoreHangs: if that takes longer than `FLUSH_SECONDS`. What is over is written when the store answers.
             Exception: what the store raises.
         """
         future: Future[None] = Future()
@@ -282,7 +291,10 @@ class Ledger:
                 return
             self._flushes.append(future)
             self._changed.notify()
-        future.result()
+        try:
+            future.result(FLUSH_SECONDS)
+        except TimeoutError:
+            raise StoreHangs(f"The books were not written within {FLUSH_SECONDS:.0f} s.") from None
 
     # ------------------------------------------------------------------ the thread
 

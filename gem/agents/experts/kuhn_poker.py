@@ -27,7 +27,8 @@ def play_equilibrium(env: KuhnPoker) -> Decision:
     passive, active = env.legal_actions() if "bet" not in env.history else env.legal_actions()[::-1]
     card = env.cards[env.to_act[0]]
     probability = aggressive_probability(card, env.history)
-    action = active if SplitMix64(env.seed, env.turn, _DRAW_ID).random() < probability else passive
+    keys = (env.draw_key, env.seed) if env.draw_key else (env.seed,)
+    action = active if SplitMix64(*keys, env.turn, _DRAW_ID).random() < probability else passive
     return Decision(
         f"\\boxed{{{action}}}", f"With a {CARDS[card]} it is right to {active} with a chance of {probability:.0%}."
     )

@@ -12,7 +12,9 @@ from gem.client.request import Pages, Parts, Request, Resource, iterates, sends
 from gem.client.schemas import (
     Agent,
     AgentChange,
+    AgentFacts,
     AgentPage,
+    AgentProfile,
     Benchmark,
     BenchmarkPage,
     Environment,
@@ -20,7 +22,10 @@ from gem.client.schemas import (
     Episode,
     Leaderboard,
     NewAgent,
+    NewBenchmark,
     NewTrial,
+    OwnBenchmark,
+    People,
     Proof,
     RankedStart,
     RowDigests,
@@ -35,7 +40,9 @@ from gem.client.schemas.base import Visibility
 
 R_co = TypeVar("R_co", covariant=True)
 NOTHING = type(None)
-AgentKind = Literal["random", "expert", "endpoint", "checkpoint"]
+AgentKind = Literal["random", "expert", "endpoint", "remote", "checkpoint", "outside"]
+Nature = Literal["", "model", "program", "person"]
+Openness = Literal["", "open", "closed"]
 
 
 class Environments(Resource[R_co]):
@@ -130,6 +137,33 @@ class Agents(Resource[R_co]):
         content = VisibilityChoice(visibility=visibility)
         return Request("PUT", f"agents/{quote(slug, safe='')}/visibility", Agent, content=content)
 
+    @sends
+    def profile(self, slug: str) -> Request[AgentProfile]:
+        """Return the results of an agent: its newest public evaluations, its places on boards, and its rating."""
+        return Request("GET", f"agents/{quote(slug, safe='')}/profile", AgentProfile)
+
+    @sends
+    def declare(
+        self,
+        slug: str,
+        *,
+        nature: Nature = "",
+        parameters: int | None = None,
+        openness: Openness = "",
+        plays_daily: bool = False,
+    ) -> Request[Agent]:
+        """Say what an agent of one's own is; what is left out is not said any more.
+
+        Args:
+            slug: the agent.
+            nature: of an endpoint, what answers: a model, unless it is said.
+            parameters: of an endpoint, the number of parameters of its model.
+            openness: of an endpoint, whether the weights of its model are published.
+            plays_daily: whether it plays the daily seed, at the owner's cost, if it is public.
+        """
+        content = AgentFacts(nature=nature, parameters=parameters, openness=openness, plays_daily=plays_daily)
+        return Request("PUT", f"agents/{quote(slug, safe='')}/facts", Agent, content=content)
+
     @iterates
     def weights(self, slug: str, *, progress: Progress | None = None) -> Parts[bytes]:
         """Iterate over the parts of an archive with the weights of a checkpoint, its tokenizer and its card."""
@@ -188,21 +222,61 @@ class Benchmarks(Resource[R_co]):
         """Iterate over the seasons of a benchmark, the newest first, with their commitments and published keys."""
         return Pages(Request("GET", f"benchmarks/{quote(name, safe='')}/seasons", SeasonPage))
 
+    @sends
+    def add(self, document: Mapping[str, Any], *, visibility: Visibility | None = None) -> Request[OwnBenchmark]:
+        """Add a benchmark of one's own, or a version of it. A worker checks it; `own` says what came of that.
+
+        Args:
+            document: the file as plain data. A version is never changed: another one needs a larger number.
+            visibility: who may see it, `private` by default. It can be opened later, and never closed again.
+        """
+        content = NewBenchmark(document=dict(document), visibility=visibility)
+        return Request("POST", "benchmarks", OwnBenchmark, content=content, keyed=True)
+
+    @sends
+    def own(self, name: str) -> Request[OwnBenchmark]:
+        """Return a benchmark of a person with its versions, and what is wrong with them."""
+        return Request("GET", f"benchmarks/{quote(name, safe='')}/versions", OwnBenchmark)
+
+    @sends
+    def set_visibility(self, name: str, visibility: Visibility) -> Request[OwnBenchmark]:
+        """Open a benchmark of one's own to more people."""
+        content = VisibilityChoice(visibility=visibility)
+        return Request("PUT", f"benchmarks/{quote(name, safe='')}/visibility", OwnBenchmark, content=content)
+
+    @sends
+    def delete(self, name: str) -> Request[None]:
+        """Delete a benchmark of one's own, on which nothing was ranked."""
+        return Request("DELETE", f"benchmarks/{quote(name, safe='')}", NOTHING)
+
 
 class Leaderboards(Resource[R_co]):
     """The ranking of agents on each benchmark."""
 
     @sends
-    def get(self, benchmark: str = "games", *, env_id: str | None = None, tools: bool = False) -> Request[Leaderboard]:
-        """Return the newest score of each agent, the best first.
+    def get(
+        self,
+        benchmark: str = "games",
+        *,
+        env_id: str | None = None,
+        tools: bool = False,
+        season: int | None = None,
+    ) -> Request[Leaderboard]:
+        """Return the board of a benchmark: the newest score of each agent and submitter, the best first.
 
         Args:
             benchmark: the name of the benchmark.
             env_id: rank by this environment alone.
             tools: rank the agents with tools instead, which are ranked apart.
+            season: a season by its number; the newest one without it.
         """
-        query = {"env_id": env_id, "tools": tools or None}
+        query = {"env_id": env_id, "tools": tools or None, "season": season}
         return Request("GET", f"leaderboard/{quote(benchmark, safe='')}", Leaderboard, query)
+
+    @sends
+    def people(self, benchmark: str = "games-easy", *, env_id: str | None = None) -> Request[People]:
+        """Return people as rows: all of them together, and those who want to be named."""
+        return Request("GET", f"leaderboard/{quote(benchmark, safe='')}/people", People, {"env_id": env_id})
 
     @sends
     def play(self, benchmark: str = "games", *, env_id: str = "") -> Request[Episode]:

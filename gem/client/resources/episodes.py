@@ -1,4 +1,4 @@
-"""Episodes and their turns, what one plays, agents that play live, and duels."""
+"""Episodes and their turns, what one plays, and agents that play live."""
 
 from __future__ import annotations
 
@@ -11,20 +11,26 @@ from gem.client.events import Event
 from gem.client.request import Events, Lines, Pages, Parts, Request, Resource, iterates, sends
 from gem.client.resources.following import events_of, place
 from gem.client.schemas import (
-    Duel,
+    Credit,
     Episode,
     EpisodePage,
     EpisodeRecord,
     EpisodeSummary,
     Finish,
     Fork,
+    Forks,
+    ForkTree,
+    HandBack,
     Hint,
-    NewDuel,
     NewEpisode,
-    NewPlayer,
+    NewForks,
+    NewNote,
     NewShow,
+    NewTruth,
     NewTurn,
     Steering,
+    TakeSeat,
+    Truth,
     Turn,
     TurnResult,
     Verdict,
@@ -122,6 +128,49 @@ class Episodes(Resource[R_co]):
         content = VisibilityChoice(visibility=visibility)
         return Request("PUT", f"{place('episodes', episode_id)}/visibility", Episode, content=content)
 
+    # -------------------------------------------------------------- credit
+
+    @sends
+    def credit(self, episode_id: str, *, discount: float | None = None) -> Request[Credit]:
+        """Return what each algorithm would credit every turn with, and the true advantages that were measured.
+
+        Args:
+            episode_id: an episode that is over.
+            discount: from 0.5 to 1; by default 0.9.
+        """
+        return Request("GET", f"{place('episodes', episode_id)}/credit", Credit, {"discount": discount})
+
+    @sends
+    def measure(
+        self,
+        episode_id: str,
+        *,
+        agent: str = "random",
+        continuations: Literal[16, 64, 256] = 64,
+        turn: int | None = None,
+    ) -> Request[Truth]:
+        """Have a worker measure true advantages by forking an episode; read it with `truth` until it is done.
+
+        Args:
+            episode_id: an episode that is over.
+            agent: who continues it: its own agent, `expert` or `random`.
+            continuations: of each kind and turn.
+            turn: the only turn to measure; None for all.
+        """
+        content = NewTruth(agent=agent, continuations=continuations, turn=turn)
+        return Request("POST", f"{place('episodes', episode_id)}/truths", Truth, content=content, keyed=True)
+
+    @sends
+    def truth(self, episode_id: str, truth_id: str, *, discount: float | None = None) -> Request[Truth]:
+        """Return one measurement, with the rewards of all its continuations."""
+        path = f"{place('episodes', episode_id)}/{place('truths', truth_id)}"
+        return Request("GET", path, Truth, {"discount": discount})
+
+    @sends
+    def stop_measuring(self, episode_id: str, truth_id: str) -> Request[Truth]:
+        """Stop a measurement of one's own. What was measured stays."""
+        return Request("DELETE", f"{place('episodes', episode_id)}/{place('truths', truth_id)}", Truth)
+
     # -------------------------------------------------------------- playing
 
     @sends
@@ -206,6 +255,50 @@ class Episodes(Resource[R_co]):
         return Request("POST", f"{place('episodes', episode_id)}/finish", Episode, content=content, keyed=True)
 
     @sends
+    def forks(self, episode_id: str) -> Request[ForkTree]:
+        """Return the tree of an episode: its ancestors, all their branches that one may find, and where they part."""
+        return Request("GET", f"{place('episodes', episode_id)}/forks", ForkTree)
+
+    @sends
+    def continue_with(
+        self, episode_id: str, turn: int, agent: str, *, count: int = 1, pace: float | None = None
+    ) -> Request[Forks]:
+        """Let an agent continue any episode live after a turn, in `count` branches at once.
+
+        Args:
+            episode_id: an episode that is over or still runs.
+            turn: the turn to continue after; 0 is the reset.
+            agent: who continues.
+            count: from 1 to 64; all of them count among one's live episodes.
+            pace: seconds between two turns; by default 1 for one branch, and as fast as possible for several.
+        """
+        content = NewForks(turn=turn, agent=agent, count=count, pace=pace)
+        return Request("POST", f"{place('episodes', episode_id)}/forks", Forks, content=content, keyed=True)
+
+    @iterates
+    def export_forks(
+        self,
+        episode_id: str,
+        kind: Literal["pairs", "turns", "episodes"] = "pairs",
+        *,
+        gap: float | None = None,
+        ends: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> Parts[bytes]:
+        """Iterate over the parts of a file of JSON lines for training, made from the tree of an episode.
+
+        Args:
+            episode_id: any episode of the tree.
+            kind: `pairs` for preference pairs, `turns` for states with every action taken in them, or `episodes`.
+            gap: the least difference of the mean returns of a pair; by default 0.1.
+            ends: the ids of the branches to use; by default all that have ended.
+            progress: is told how many bytes have arrived.
+        """
+        query = {"as": kind, "gap": gap, "end": list(ends) or None}
+        path = f"{place('episodes', episode_id)}/forks.jsonl"
+        return Parts(Request("GET", path, bytes, query), progress)
+
+    @sends
     def abandon(self, episode_id: str) -> Request[Episode]:
         """End an episode that one plays, without a result."""
         return Request("POST", f"{place('episodes', episode_id)}/abandon", Episode, keyed=True)
@@ -247,71 +340,26 @@ class Episodes(Resource[R_co]):
         content = Steering(do=do, pace=pace)
         return Request("POST", f"{place('episodes', episode_id)}/control", Episode, content=content, keyed=True)
 
-
-class Duels(Resource[R_co]):
-    """Duels: two to four episodes with the same environment and seed, side by side."""
-
     @sends
-    def start(
-        self,
-        env_id: str,
-        agents: Sequence[str],
-        *,
-        plays: bool = False,
-        seed: int | None = None,
-        pace: float = 1.0,
-        lock_step: bool = True,
-        visibility: Visibility | None = None,
-    ) -> Request[Duel]:
-        """Start a duel; the agents play at once.
+    def take_seat(self, episode_id: str, seat: int | None = None) -> Request[Episode]:
+        """Take the seat of an agent in a live episode that one may control; by default the seat to act.
 
-        Args:
-            env_id: the environment.
-            agents: the slugs of the agents, from left to right.
-            plays: whether one plays too, on the left.
-            seed: drawn if it is None.
-            pace: seconds between two turns.
-            lock_step: whether nobody takes a turn until the others have taken as many.
-            visibility: who may see it; by default what the account says.
+        The agent waits until `hand_back`. One plays with `take_turn`. The episode counts in no ranking.
         """
-        content = NewDuel(
-            env_id=env_id,
-            agents=[*agents],
-            plays=plays,
-            seed=seed,
-            pace=pace,
-            lock_step=lock_step,
-            visibility=visibility,
-        )
-        return Request("POST", "duels", Duel, content=content, keyed=True)
+        content = TakeSeat(seat=seat)
+        return Request("POST", f"{place('episodes', episode_id)}/seat", Episode, content=content, keyed=True)
 
     @sends
-    def get(self, duel_id: str) -> Request[Duel]:
-        """Return a duel with its episodes."""
-        return Request("GET", place("duels", duel_id), Duel)
-
-    @iterates
-    def events(self, duel_id: str, *, after: int | None = None) -> Events[Event]:
-        """Iterate over the events of a duel: first its history, then what happens, until all episodes are over."""
-        return events_of(place("duels", duel_id), after)
+    def leave_note(self, episode_id: str, text: str) -> Request[Episode]:
+        """Leave a note of up to 500 characters, which the agent reads before its next observation."""
+        content = NewNote(text=text)
+        return Request("POST", f"{place('episodes', episode_id)}/notes", Episode, content=content, keyed=True)
 
     @sends
-    def add(self, duel_id: str, agent: str) -> Request[Duel]:
-        """Let another agent play the same seed."""
-        content = NewPlayer(agent=agent)
-        return Request("POST", f"{place('duels', duel_id)}/agents", Duel, content=content, keyed=True)
-
-    @sends
-    def control(self, duel_id: str, do: Control, *, pace: float | None = None) -> Request[Duel]:
-        """Pause, resume or stop all agents of a duel, change their pace, or let them keep step."""
-        content = Steering(do=do, pace=pace)
-        return Request("POST", f"{place('duels', duel_id)}/control", Duel, content=content, keyed=True)
-
-    @sends
-    def set_visibility(self, duel_id: str, visibility: Visibility) -> Request[Duel]:
-        """Change who may see a duel and all its episodes."""
-        content = VisibilityChoice(visibility=visibility)
-        return Request("PUT", f"{place('duels', duel_id)}/visibility", Duel, content=content)
+    def hand_back(self, episode_id: str, note: str = "") -> Request[Episode]:
+        """Give the seat that one has taken back to its agent, with a last note if there is one."""
+        content = HandBack(note=note)
+        return Request("POST", f"{place('episodes', episode_id)}/hand-back", Episode, content=content, keyed=True)
 
 
 def _after(turn: Turn) -> dict[str, int]:

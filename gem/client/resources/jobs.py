@@ -35,6 +35,7 @@ from gem.client.schemas import (
     SeedPage,
     SeedResult,
     Submitted,
+    TakenSeat,
     Training,
     VisibilityChoice,
 )
@@ -254,6 +255,14 @@ class Jobs(Resource[R_co]):
     def requeue_episode(self, job_id: str, slot: int) -> Request[Job]:
         """Play an episode again that is under way or was not counted."""
         return Request("POST", f"{place('jobs', job_id)}/episodes/{slot}/requeue", Job, keyed=True)
+
+    @sends
+    def take_seat(self, job_id: str, slot: int) -> Request[TakenSeat]:
+        """Take the seat in an episode that is under way: it is dropped, and goes on live with oneself in the seat.
+
+        Ask again until the answer has an episode: its worker lets go of it at the next turn.
+        """
+        return Request("POST", f"{place('jobs', job_id)}/episodes/{slot}/seat", TakenSeat, keyed=True)
 
     @sends
     def retry(self, job_id: str, *, env_id: str = "") -> Request[Job]:

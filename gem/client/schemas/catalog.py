@@ -55,7 +55,7 @@ class Agent(Answer):
 
     slug: str
     name: str
-    kind: Literal["human", "random", "expert", "endpoint", "checkpoint"]
+    kind: Literal["human", "random", "expert", "endpoint", "remote", "checkpoint", "outside"]
     about: str
     owner: str | None
     """The name of the account; null for built-in agents."""
@@ -73,6 +73,14 @@ class Agent(Answer):
     """Of a checkpoint: the size of its weights in bytes."""
     sha256: str | None = None
     """Of a checkpoint: the SHA-256 digest of its weights."""
+    nature: Literal["model", "program", "person"] = "model"
+    """What acts; of an endpoint, as its owner says."""
+    parameters: int | None = None
+    """The number of parameters of its model, if it is known."""
+    open_weights: bool | None = None
+    """Whether everybody can have its weights; null if nobody said, or if it has none."""
+    plays_daily: bool = False
+    """Whether it plays the daily seed."""
     created: datetime
     url: str | None
     """Its page, if it has one."""

@@ -55,6 +55,20 @@ class EpisodePage(Answer):
     next: str | None = None
 
 
+class Handover(Answer):
+    """A person took the seat of an agent, left it a note, or handed back."""
+
+    seat: int
+    kind: Literal["taken", "note", "returned"]
+    after: int
+    """The number of turns that were played before."""
+    text: str
+    """Of a note; empty while it is a secret of the seat."""
+    read_in: int | None
+    """Of a note: the turn before which the agent read it."""
+    created: datetime
+
+
 class Episode(EpisodeSummary):
     """The record of an episode without its turns, as the caller may see it."""
 
@@ -76,6 +90,10 @@ class Episode(EpisodeSummary):
     parent_turn: int | None
     goes_on_in: Id | None
     """After an undo: the branch that continues it."""
+    taken_over: bool = False
+    """Whether a person took the seat of an agent for some turns (`by` in their `extra`), so that it ranks nowhere."""
+    handovers: list[Handover] = []
+    """When that was, and the notes that were left."""
     job: Id | None
     duel: Id | None
     seq: int
@@ -95,6 +113,13 @@ class Episode(EpisodeSummary):
     """Why the last accepted turn was not played; empty if it was."""
     invitations: list[str] = []
     """The links to the free seats, for the people who play it: whoever has a link can take the seat."""
+
+
+class TakenSeat(Answer):
+    """What became of taking the seat in an episode that an evaluation plays."""
+
+    episode: Episode | None
+    """The live episode in which you have the seat; null until a worker has let go of it: ask again."""
 
 
 class Turn(Answer):
@@ -148,6 +173,8 @@ class EpisodeRecord(Answer):
     first_info: dict[str, Any]
     parent: Id | None
     parent_turn: int | None
+    handovers: list[Handover] = []
+    """When a person took the seat of an agent, and the notes that were left."""
     created: datetime
     ended: datetime | None
     turns: list[Turn] = []
@@ -172,11 +199,41 @@ class Verdict(Answer):
 
 
 class Hint(Answer):
-    """What the expert would do now."""
+    """What the expert would do now or, where there is none, the next step in words."""
 
     action: str
+    """Empty if the next step is only said in words."""
     note: str
-    """Why."""
+    """Why, or the next step."""
+
+
+class Branch(Answer):
+    """An episode in the tree of forks."""
+
+    episode: EpisodeSummary
+    parent: Id | None
+    """The episode that it was forked from; null for the first of the tree."""
+    fork_turn: int
+    """The turns that it has from its parent."""
+    shares_with: Id | None
+    """The episode with which it shares most turns: it may have gone on like another branch after the fork."""
+    shared_turns: int
+    """How many turns these are. The next one is the first in which it did or read something else."""
+
+
+class ForkTree(Answer):
+    """An episode with its ancestors and all their branches that lists show you, line by line as the page draws them."""
+
+    root: Id
+    branches: list[Branch]
+    left_out: int
+    """Branches that are missing because a tree has at most 64."""
+
+
+class Forks(Answer):
+    """Branches that have begun."""
+
+    episodes: list[EpisodeSummary]
 
 
 # ---------------------------------------------------------------- requests
@@ -221,6 +278,38 @@ class Finish(Body):
     agent: Slug = "expert"
     turn: Annotated[int, Field(ge=0)] | None = None
     """The turn to continue from; the last one if it is left out."""
+
+
+class TakeSeat(Body):
+    """A seat to take from an agent that plays live."""
+
+    seat: Annotated[int, Field(ge=0, lt=100)] | None = None
+    """The seat to act if it is left out."""
+
+
+class NewNote(Body):
+    """A note for the agent whose seat one has."""
+
+    text: str
+    """Up to 500 characters."""
+
+
+class HandBack(Body):
+    """The end of one's turns in the seat of an agent."""
+
+    note: str = ""
+    """What the agent reads before its next observation; empty for no note."""
+
+
+class NewForks(Body):
+    """A turn that an agent continues from, in one or several branches at once."""
+
+    turn: Annotated[int, Field(ge=0, lt=2**31)]
+    agent: Slug
+    count: Annotated[int, Field(ge=1, le=64)] = 1
+    """The number of branches; all of them count among your live episodes."""
+    pace: float | None = None
+    """Seconds between two turns. If it is left out: 1 for one branch, and as fast as possible for several."""
 
 
 class NewShow(Body):

@@ -88,18 +88,21 @@ class Row(Answer):
 
     id: int
     rank: str
-    """`3`, or `2–4` where intervals overlap or one of them is not known."""
+    """`3`, or `2–4` where rows are too close to call; empty of a row without a rank, or that has yet to be ranked."""
     best_rank: int
     worst_rank: int
+    """From 1 and the number of rows surely better, to the number of rows less those surely worse; 0 without a rank."""
     agent: str
     agent_name: str
+    kind: Literal["model", "program", "person"] = "model"
+    """What the agent is; of an endpoint, what its owner says."""
     owner: str | None
     env_id: str
     """Empty for the whole benchmark."""
     tools: str
     """The tools of the job and their budget, in words; empty without tools."""
     score: float
-    """Normalized: 0 is the random agent, 1 the best possible."""
+    """Normalized: 0 is the random agent, 1 the anchor."""
     low: float | None
     high: float | None
     """The ends of the 95 % interval, in which a seed counts once; null where there is none."""
@@ -118,6 +121,9 @@ class Row(Answer):
     stand_ins: list[Data]
     """The data behind the row that stand in for the real data."""
     tokens_per_episode: float | None
+    turns_per_episode: float | None = None
+    money_per_episode: float | None = None
+    """What its requests cost, in the currency of its own prices; null if it has none, or if you may not see them."""
     actions: int | None = None
     """The agent's actions that were looked at; null in jobs from before unreadable and forbidden ones were counted."""
     unreadable: int | None = None
@@ -128,6 +134,13 @@ class Row(Answer):
     created: datetime
     tier: str = ""
     """`reproduced` or `hosted`, of a row whose episodes were executed again; empty on published seeds."""
+    group: str = ""
+    """The rows that it is ranked with: `played here`, `verified` or `reported`."""
+    tries: int | None = None
+    """How often its submitter has begun to be ranked with this agent in the season; null where nothing is hidden."""
+    mark: Literal["", "flagged", "withdrawn"] = ""
+    """What a maintainer says of it. A withdrawn row has no rank, and is on no board."""
+    mark_reason: str = ""
 
 
 class Proof(Answer):
@@ -176,11 +189,15 @@ class RowDigests(Answer):
 
 
 class Leaderboard(Answer):
-    """The ranking of a benchmark, overall or on one environment."""
+    """The board of a benchmark, overall or on one environment."""
 
     benchmark: str
     version: int
     env_id: str
+    season: int | None = None
+    """The number of the season; null of rows on published seeds."""
+    url: str = ""
+    """Its page."""
     items: list[Row]
 
 

@@ -36,6 +36,7 @@ from gem.errors import InvalidArgument
 from gem.registry import register
 from gem.rng import SplitMix64, choice
 from gem.views import ChatView, Key, Message
+from gem.views.forms import FormField, ToolForm
 
 POLICY = (
     "Identify the customer first: by e-mail address, or by name and zip code. Speak of nobody else's orders.",
@@ -97,6 +98,7 @@ class Retail(Game):
         if max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(template, hard, max_turns)
+        self.max_turns = max_turns
         self.shop: shops.Shop = {"products": {}, "customers": {}, "orders": {}, "tickets": []}
         """The data that the tools read and change."""
         self.messages: list[list[str]] = []
@@ -124,7 +126,6 @@ class Retail(Game):
 
     def _draw(self) -> None:
         config = self.config
-        self.max_turns = config.max_turns
         self.shop, self._caller = shops.draw_shop(self.rng)
         template = config.template or choice(self.rng, list(HARD if config.hard else EASY))
         task = draw_task(self.rng, self.shop, self._caller, template, hard=config.hard)
@@ -277,6 +278,17 @@ class Retail(Game):
         self._goal, self._remaining_goals, self._untold_facts = state["goal"], state["left"], state["untold"]
         self._identifies_by_name, self._persona, self._patience = state["by_name"], state["persona"], state["patience"]
         self._is_identified, self._has_missed_refusal = state["identified"], state["missed"]
+
+    def tool_forms(self) -> list[ToolForm]:
+        """What one can say or do as forms for people (see `gem.views.forms`)."""
+        texts = " ".join(text for _, text in self.messages)
+        known = list(dict.fromkeys(shops.NUMBER_PATTERN.findall(texts)))
+        text = FormField(name="message", type="string", required=True)
+        say = ToolForm(
+            name="say", control="form", description="Say something to the customer.", fields=[text], style="text",
+            before="\\boxed{say ", after="}",
+        )  # fmt: skip
+        return [] if self.over else [say, *(shops.form_of(name, known) for name in shops.TOOLS)]
 
     def view(self, seat: int = 0) -> ChatView:
         """The conversation, with the policy and the tools. Typed text is said to the customer."""

@@ -8,10 +8,12 @@ if it cannot do what was asked. The docstrings of the tools are part of the inst
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gem.rng import RandomSource, choice, randint, sample, shuffle
+from gem.views.forms import FormField, ToolForm
 
 Shop = dict[str, Any]
 Order = dict[str, Any]
@@ -330,6 +332,34 @@ def required_arguments(tool: Callable[..., str]) -> dict[str, bool]:
     """The names of a tool's arguments, each with whether it is required."""
     parameters = list(inspect.signature(tool).parameters.values())[1:]
     return {parameter.name: parameter.default is parameter.empty for parameter in parameters}
+
+
+def form_of(name: str, known: Sequence[str]) -> ToolForm:
+    """A tool as a form for people; `known` are the numbers of orders, customers and items that were named so far."""
+    fields = []
+    for argument, is_required in required_arguments(TOOLS[name]).items():
+        field = FormField(name=argument, type="string", required=is_required)
+        begins = _BEGINNINGS.get(argument)
+        if argument == "reason":
+            field["type"], field["choices"] = "choice", list(ESCALATIONS if name == "escalate" else CANCEL_REASONS)
+        elif argument == "product":
+            field["type"], field["choices"] = "choice", list(PRODUCTS)
+        elif argument == "refund_to":
+            field["type"], field["choices"] = "choice", list(PAYMENTS)
+        elif begins:
+            field["suggestions"] = [number for number in known if re.match(begins, number)]
+        fields.append(field)
+    description = (TOOLS[name].__doc__ or "").strip()
+    return ToolForm(
+        name=name, control="form", description=description, fields=fields, style="pairs", before=f"\\boxed{{{name}",
+        after="}",
+    )  # fmt: skip
+
+
+_BEGINNINGS = {"order": r"W\d", "customer": r"C\d", "item": r"[a-z-]+-\d", "new_item": r"[a-z-]+-\d"}
+"""How the numbers begin that an argument may have."""
+NUMBER_PATTERN = re.compile(r"\b(?:W\d{4}|C\d{3}|[a-z]+(?:-[a-z]+)?-\d+)\b")
+"""The numbers of orders, customers and items in a text."""
 
 
 def describe_tool(name: str) -> str:

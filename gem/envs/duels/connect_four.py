@@ -52,13 +52,13 @@ class ConnectFour(MultiAgentEnv):
         if max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(max_turns)
+        self.max_turns = max_turns
         self.columns: list[list[int]] = [[] for _ in range(COLUMNS)]
         """For each column the seats whose discs are in it, from the bottom to the top."""
         self.last: int | None = None
         """The column of the last disc."""
 
     def _draw(self) -> None:
-        self.max_turns = self.config.max_turns
         self.columns = [[] for _ in range(COLUMNS)]
         self.last = None
 

@@ -50,6 +50,7 @@ class KuhnPoker(MultiAgentEnv):
         if max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(max_turns)
+        self.max_turns = max_turns
         self.cards = [0, 0]
         """The card of each seat, 0 (jack) to 2 (king). A seat knows only its own card."""
         self.history: list[str] = []
@@ -58,7 +59,6 @@ class KuhnPoker(MultiAgentEnv):
         """Whether the cards have been compared; then both seats know both cards."""
 
     def _draw(self) -> None:
-        self.max_turns = self.config.max_turns
         self.cards = sample(self.rng, range(3), 2)
         self.history = []
         self.is_showdown = False

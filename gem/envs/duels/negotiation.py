@@ -83,6 +83,7 @@ class Negotiation(MultiAgentEnv):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(rounds, max_turns)
+        self.max_turns = 4 * rounds if max_turns is None else max_turns
         self.counts: Division = (0, 0, 0)
         """The number of items of each kind on the table; both seats know it."""
         self.values: list[Division] = [(0, 0, 0), (0, 0, 0)]
@@ -90,8 +91,6 @@ class Negotiation(MultiAgentEnv):
         self.talks: list[TalkTurn] = []
 
     def _draw(self) -> None:
-        rounds = self.config.rounds
-        self.max_turns = 4 * rounds if self.config.max_turns is None else self.config.max_turns
         self.counts = choice(self.rng, item_counts())
         self.values = list(choice(self.rng, value_pairs(self.counts)))
         self.talks = []
@@ -276,6 +275,7 @@ class Negotiation(MultiAgentEnv):
             between=" ",
             after="}",
             keys=keys,
+            most=list(self.counts),
         )
 
 

@@ -61,11 +61,11 @@ class PrisonersDilemma(SimultaneousEnv):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(rounds, max_turns)
+        self.max_turns = 4 * rounds if max_turns is None else max_turns
         self.rounds: list[list[str]] = []
         """The choices of both seats in each round so far."""
 
     def _draw(self) -> None:
-        self.max_turns = 4 * self.config.rounds if self.config.max_turns is None else self.config.max_turns
         self.rounds = []
 
     def _instructions(self) -> str:

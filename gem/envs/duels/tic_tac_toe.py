@@ -49,13 +49,13 @@ class TicTacToe(MultiAgentEnv):
         if max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(max_turns)
+        self.max_turns = max_turns
         self.board = [""] * 9
         """The mark in each cell, row by row; an empty string for an empty cell."""
         self.last: int | None = None
         """The cell that was marked last."""
 
     def _draw(self) -> None:
-        self.max_turns = self.config.max_turns
         self.board = [""] * 9
         self.last = None
 

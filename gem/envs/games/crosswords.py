@@ -152,6 +152,7 @@ class Crosswords(Game):
         if max_turns is not None and max_turns < min_turns:
             raise InvalidArgument(f"max_turns must be at least {min_turns} for these words, not {max_turns}.")
         self.config = Config(hardcore, max_turns, num_words)
+        self.max_turns = max_turns or 0
         self.data_hash = CLUES_HASH
         self.rows = self.cols = 0
         self.solution = ""
@@ -351,6 +352,7 @@ def _compose() -> Compose:
         between=" ",
         after="}",
         keys=draw_keyboard({}, {}, playable=True),
+        steps_on=True,
     )
 
 

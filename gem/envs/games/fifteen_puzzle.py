@@ -14,6 +14,10 @@ Rewards:
     1 for the solution, 0 for any other move. If the turn limit ends the episode, the last turn earns the share of the
     cells, gap included, that have the right content. -0.1 for an action that cannot be parsed, which ends the episode.
 
+Arguments:
+    - `init_algo`: how a board is mixed, if not as above: `monte_carlo`, by `mc_rand_moves` random moves, or
+      `pure_random`, any board that can be solved, however many moves that takes.
+
 Source:
     GEM (arXiv 2510.01051), `game:FifteenPuzzle-v0`.
 """
@@ -24,12 +28,13 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal, get_args
 
 from gem.core import State
 from gem.envs.game import Game, PlayResult
 from gem.errors import InvalidArgument
 from gem.registry import register
-from gem.rng import RandomSource, SplitMix64, choice
+from gem.rng import RandomSource, SplitMix64, choice, sample
 from gem.views import Cell, GridView
 
 RANDOM_PARAMETERS = [(2, 10), (3, 20), (4, 50)]
@@ -38,10 +43,13 @@ MAX_WALK_SHARE = 0.8
 """A board of more than two rows is mixed by at most this share of the turn limit, which leaves turns for detours."""
 MAX_WALK_MOVES = 100
 """A board of more than two rows is mixed by at most this many moves."""
+MAX_MIXING_MOVES = 10_000
+"""The largest `mc_rand_moves`."""
 MAX_ROWS = 8
 GAP = 0
 ARROW_KEYS = {"up": "ArrowUp", "down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight"}
 
+InitAlgo = Literal["monte_carlo", "pure_random"]
 Board = tuple[int, ...]
 """The tiles row by row, GAP for the gap."""
 
@@ -52,6 +60,8 @@ class Config:
 
     num_rows: int | None
     max_turns: int | None
+    init_algo: InitAlgo | None
+    mc_rand_moves: int
 
 
 class FifteenPuzzle(Game):
@@ -60,13 +70,25 @@ class FifteenPuzzle(Game):
     pattern = re.compile(r"\\boxed{(up|down|left|right)}")
     prompt = "Enter your move."
 
-    def __init__(self, num_rows: int | None = 2, max_turns: int | None = 10, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        num_rows: int | None = 2,
+        max_turns: int | None = 10,
+        init_algo: InitAlgo | None = None,
+        mc_rand_moves: int = 100,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(seed)
         if num_rows is not None and not 2 <= num_rows <= MAX_ROWS:
             raise InvalidArgument(f"num_rows must be from 2 to {MAX_ROWS}, not {num_rows}.")
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
-        self.config = Config(num_rows, max_turns)
+        if init_algo not in (None, *get_args(InitAlgo)):
+            raise InvalidArgument(f"init_algo must be one of {', '.join(get_args(InitAlgo))}, not {init_algo!r:.40}.")
+        if not 1 <= mc_rand_moves <= MAX_MIXING_MOVES:
+            raise InvalidArgument(f"mc_rand_moves must be from 1 to {MAX_MIXING_MOVES}, not {mc_rand_moves}.")
+        self.config = Config(num_rows, max_turns, init_algo, mc_rand_moves)
+        self.max_turns = 0 if num_rows is None else max_turns or 0
         self.num_rows = 0
         self.board: list[int] = []
         """The tiles row by row, GAP for the gap."""
@@ -79,7 +101,11 @@ class FifteenPuzzle(Game):
             self.num_rows, self.max_turns = choice(self.rng, RANDOM_PARAMETERS)
         else:
             self.num_rows, self.max_turns = config.num_rows, config.max_turns
-        if self.num_rows == 2:
+        if config.init_algo == "monte_carlo":
+            self.board = _walk(self.rng, self.num_rows, config.mc_rand_moves)
+        elif config.init_algo == "pure_random":
+            self.board = _shuffle(self.rng, self.num_rows)
+        elif self.num_rows == 2:
             self.board = list(choice(self.rng, _small_boards(self.max_turns)))
         else:
             self.board = _walk(self.rng, self.num_rows, min(math.ceil(MAX_WALK_SHARE * self.max_turns), MAX_WALK_MOVES))
@@ -201,14 +227,29 @@ def slide(board: Board, source: int) -> Board:
 
 
 def _walk(rng: RandomSource, rows: int, length: int) -> list[int]:
-    """The board after `length` random moves from the solved one, none of which undoes the move before it."""
+    """The board after `length` random moves from the solved one, none of which undoes the move before it.
+
+    If these lead back to the solved board, further ones follow.
+    """
     board, gap, previous_gap = list(goal(rows)), rows * rows - 1, -1
     while board == goal(rows):
         for _ in range(length):
             source = choice(rng, [cell for cell in slides(rows)[gap].values() if cell != previous_gap])
             board[gap], board[source] = board[source], GAP
             previous_gap, gap = gap, source
+        length = 1 if board == goal(rows) else length
     return board
+
+
+def _shuffle(rng: RandomSource, rows: int) -> list[int]:
+    """A board that can be solved and is not, all equally likely, with the gap in the last cell."""
+    tiles = goal(rows)[:-1]
+    while tiles == goal(rows)[:-1]:
+        tiles = sample(rng, tiles, len(tiles))
+        num_inversions = sum(tiles[i] > tiles[k] for i in range(len(tiles)) for k in range(i + 1, len(tiles)))
+        if num_inversions % 2:
+            tiles[0], tiles[1] = tiles[1], tiles[0]
+    return [*tiles, GAP]
 
 
 @lru_cache(maxsize=8)

@@ -19,6 +19,9 @@ Limits:
     Each move adds 2.2 to the sum of the tiles on average, so 512 takes more than 200 turns and 2048 more than 900.
     `-v0-hard` and `-v0-extreme-hard` keep the 50 and 100 turns of GEM and cannot be solved; the `-v1` ids can.
 
+Arguments:
+    - `board_size`: the number of rows and columns, from 2 to 8; 4 in all ids.
+
 Source:
     GEM (arXiv 2510.01051), `game:Game2048-v0`; the game 2048 by Gabriele Cirulli.
 """
@@ -36,16 +39,18 @@ from gem.rng import SplitMix64, choice, randbelow
 from gem.views import Cell, GridView
 
 SIZE = 4
-CELLS = SIZE * SIZE
+"""Rows and columns of a board by default."""
+SIZES = range(2, 9)
+"""The numbers of rows and columns that a board may have."""
 FOUR_PROBABILITY = 0.1
 MAX_TARGET = 2**17
-"""The largest tile that a board of 16 cells can hold."""
+"""The largest target: the largest tile that a board of 16 cells can hold."""
 RANDOM_PARAMETERS = ((16, 20), (32, 30), (64, 50))
 """Pairs of target tile and turn limit from which the `random` difficulty draws."""
 MOVES = ("up", "down", "left", "right")
 
 Row = tuple[int, ...]
-"""Four exponents of two, 0 for an empty cell."""
+"""The exponents of two in a row or column, 0 for an empty cell."""
 
 
 class TileLine:
@@ -57,23 +62,28 @@ class TileLine:
     __slots__ = ("empty", "highest", "left", "right", "row", "text", "with_tile")
 
     def __init__(self, row: Row) -> None:
-        LINES[row] = self  # before looking up `left` and `right`, since a line that cannot slide is its own neighbour
+        (LINES if len(row) <= SIZE else LONG_LINES)[row] = self  # before looking up `left` and `right`, which may be it
         self.row = row
         self.text = "".join(f"{1 << power if power else '.':>7}" for power in row)
         self.empty = row.count(0)
         self.highest = max(row)
-        self.left: TileLine = LINES[slide(row)]
-        self.right: TileLine = LINES[slide(row[::-1])[::-1]]
+        left, right = slide(row), slide(row[::-1])[::-1]
+        self.left: TileLine = self if left == row else LINES[left]
+        self.right: TileLine = self if right == row else LINES[right]
         self.with_tile: dict[int, tuple[TileLine, int]] = {}
         """A cache of `place_tile`: the lines that a new tile makes of this one."""
 
 
 class _LineCache(dict[Row, TileLine]):
     def __missing__(self, row: Row) -> TileLine:
-        return TileLine(row)
+        return LONG_LINES.get(row) or TileLine(row)
 
 
 LINES = _LineCache()
+"""All lines of up to four cells that have occurred, of which there are at most 88,740; others are in `LONG_LINES`."""
+LONG_LINES: dict[Row, TileLine] = {}
+"""Longer lines, which are forgotten when there are many, and then made again."""
+MAX_LONG_LINES = 100_000
 
 
 def slide(row: Row) -> Row:
@@ -89,10 +99,7 @@ def slide(row: Row) -> Row:
         else:
             merged.append(power)
             may_merge = True
-    return (*merged, *(0,) * (SIZE - len(merged)))
-
-
-EMPTY = LINES[(0,) * SIZE]
+    return (*merged, *(0,) * (len(row) - len(merged)))
 
 
 def slide_board(board: list[TileLine], move: str) -> list[TileLine]:
@@ -101,13 +108,18 @@ def slide_board(board: list[TileLine], move: str) -> list[TileLine]:
         return [line.left for line in board]
     if move == "right":
         return [line.right for line in board]
-    a, b, c, d = board
-    columns = zip(a.row, b.row, c.row, d.row)  # noqa: B905 (strict costs a tenth of a turn)
+    if len(board) == SIZE:
+        a, b, c, d = board
+        columns = zip(a.row, b.row, c.row, d.row)  # noqa: B905 (strict costs a tenth of a turn)
+    else:
+        columns = zip(*[line.row for line in board], strict=True)
     if move == "up":
         rows = zip(*[LINES[column].left.row for column in columns])  # noqa: B905
     else:
         rows = zip(*[LINES[column].right.row for column in columns])  # noqa: B905
-    return [LINES[row] for row in rows]
+    if len(board) == SIZE:
+        return [LINES[row] for row in rows]
+    return [line if line.row == row else LINES[row] for line, row in zip(board, rows, strict=True)]
 
 
 def place_tile(line: TileLine, empty_index: int, power: int) -> tuple[TileLine, int]:
@@ -130,6 +142,7 @@ class Config:
 
     target_tile: int | None
     max_turns: int | None
+    board_size: int
 
 
 class Game2048(Game):
@@ -138,16 +151,26 @@ class Game2048(Game):
     pattern = re.compile(r"\\boxed{(up|down|left|right)}", re.IGNORECASE | re.ASCII)
     prompt = "Which way do you move?"
 
-    def __init__(self, target_tile: int | None = 64, max_turns: int | None = 50, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        target_tile: int | None = 64,
+        max_turns: int | None = 50,
+        board_size: int = SIZE,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(seed)
-        if target_tile is not None and (target_tile not in range(8, MAX_TARGET + 1) or target_tile.bit_count() != 1):
-            raise InvalidArgument(f"target_tile must be a power of two from 8 to {MAX_TARGET}, not {target_tile}.")
+        if board_size not in SIZES:
+            raise InvalidArgument(f"board_size must be from {SIZES[0]} to {SIZES[-1]}, not {board_size}.")
+        largest = min(MAX_TARGET, 2 ** (board_size * board_size + 1))
+        if target_tile is not None and (target_tile not in range(8, largest + 1) or target_tile.bit_count() != 1):
+            raise InvalidArgument(f"target_tile must be a power of two from 8 to {largest}, not {target_tile}.")
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
-        self.config = Config(target_tile, max_turns)
+        self.config = Config(target_tile, max_turns, board_size)
+        self.max_turns = max_turns or 0
         self.target = 0
         """The exponent of the target tile."""
-        self.board: list[TileLine] = [EMPTY] * SIZE
+        self.board: list[TileLine] = [LINES[(0,) * board_size]] * board_size
         self.best = self.first_best = 0
         """The exponents of the largest tile rewarded so far and of the largest tile of the first board."""
         self.last = -1
@@ -160,17 +183,20 @@ class Game2048(Game):
             target = config.target_tile
         self.target = target.bit_length() - 1
         self.max_turns = turns if config.max_turns is None else config.max_turns
-        self.board = [EMPTY] * SIZE
+        if len(LONG_LINES) > MAX_LONG_LINES:
+            LONG_LINES.clear()
+        self.board = [LINES[(0,) * config.board_size]] * config.board_size
         self._add_tile()
         self._add_tile()
         self.best = self.first_best = max(line.highest for line in self.board)
 
     def _instructions(self) -> str:
+        size = len(self.board)
         return (
-            f"This is 2048 with the target {1 << self.target}. A move slides all tiles of the 4 by 4 board in one "
-            "direction; two equal tiles that meet merge into one of twice the value. After each move that changes the "
-            f"board a new 2 or 4 appears. Make a tile of {1 << self.target} in at most {self.max_turns} turns; you "
-            "lose when no move changes the board.\n"
+            f"This is 2048 with the target {1 << self.target}. A move slides all tiles of the {size} by {size} board "
+            "in one direction; two equal tiles that meet merge into one of twice the value. After each move that "
+            f"changes the board a new 2 or 4 appears. Make a tile of {1 << self.target} in at most {self.max_turns} "
+            "turns; you lose when no move changes the board.\n"
             "Write \\boxed{up}, \\boxed{down}, \\boxed{left} or \\boxed{right}. On the board, '.' is an empty cell."
         )
 
@@ -180,8 +206,11 @@ class Game2048(Game):
         if board == self.board:
             return f"Moving {move} changes nothing.", 0.0, "rule"
         self.board = board
-        a, b, c, d = board
-        highest = max(a.highest, b.highest, c.highest, d.highest)
+        if len(board) == SIZE:
+            a, b, c, d = board
+            highest = max(a.highest, b.highest, c.highest, d.highest)
+        else:
+            highest = max(line.highest for line in board)
         reward = 0.0
         if highest > self.best:
             reached = min(highest, self.target)
@@ -199,14 +228,18 @@ class Game2048(Game):
     def _add_tile(self) -> None:
         """Put a new tile into an empty cell, drawn uniformly."""
         board, random = self.board, self.rng.random
-        a, b, c, d = board
-        empty_index = int(random() * (a.empty + b.empty + c.empty + d.empty))
+        if len(board) == SIZE:
+            a, b, c, d = board
+            num_empty = a.empty + b.empty + c.empty + d.empty
+        else:
+            num_empty = sum(line.empty for line in board)
+        empty_index = int(random() * num_empty)
         row = 0
         while empty_index >= board[row].empty:
             empty_index -= board[row].empty
             row += 1
         board[row], column = place_tile(board[row], empty_index, 2 if random() < FOUR_PROBABILITY else 1)
-        self.last = row * SIZE + column
+        self.last = row * len(board) + column
 
     def _is_stuck(self) -> bool:
         board = self.board
@@ -216,8 +249,10 @@ class Game2048(Game):
         return slide_board(board, "up") == board
 
     def _suffix(self) -> str:
-        a, b, c, d = self.board
-        return f"{a.text}\n{b.text}\n{c.text}\n{d.text}\n{self.prompt}"
+        if len(self.board) == SIZE:
+            a, b, c, d = self.board
+            return f"{a.text}\n{b.text}\n{c.text}\n{d.text}\n{self.prompt}"
+        return "\n".join(line.text for line in self.board) + f"\n{self.prompt}"
 
     def _format_help(self) -> str:
         return (
@@ -245,10 +280,11 @@ class Game2048(Game):
 
     def view(self, seat: int = 0) -> GridView:
         """The board. The arrow keys slide the tiles."""
+        size = len(self.board)
         view = GridView(
             kind="grid",
-            name="2048, 4 rows, 4 columns",
-            rows=[[self._cell(row, column) for column in range(SIZE)] for row in range(SIZE)],
+            name=f"2048, {size} rows, {size} columns",
+            rows=[[self._cell(row, column) for column in range(size)] for row in range(size)],
             size="l",
             facts=[
                 ("Target", str(1 << self.target)),
@@ -266,7 +302,7 @@ class Game2048(Game):
         if not power:
             return Cell(tone="blank", label=f"{position}: empty")
         cell = Cell(tone="tile", label=f"{position}: {1 << power}", text=str(1 << power), power=power)
-        if row * SIZE + column == self.last:
+        if row * len(self.board) + column == self.last:
             cell["last"] = True
         return cell
 

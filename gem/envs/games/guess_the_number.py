@@ -62,6 +62,7 @@ class GuessTheNumber(Game):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(min_number, max_number, max_turns)
+        self.max_turns = max_turns or 0
         self.min_number = self.max_number = self.secret = 0
         self.guesses: list[int] = []
 

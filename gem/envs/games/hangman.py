@@ -71,6 +71,7 @@ class Hangman(Game):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(word_length, max_turns, hardcore)
+        self.max_turns = 0 if word_length is None else max_turns or 0
         self.data_hash = words.WORDS_HASH if hardcore else words.COMMON_HASH
         self.word_length = 0
         self.secret = ""

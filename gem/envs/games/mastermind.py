@@ -76,6 +76,7 @@ class Mastermind(Game):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(code_length, num_numbers, max_turns, duplicate_numbers)
+        self.max_turns = 0 if code_length is None or num_numbers is None else max_turns or 0
         self.duplicate_numbers = duplicate_numbers
         self.code_length = self.num_numbers = 0
         self.code: Code = ()

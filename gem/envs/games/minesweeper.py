@@ -77,6 +77,7 @@ class Minesweeper(Game):
                 f"not {num_mines}."
             )
         self.config = Config(rows, cols, num_mines, max_turns)
+        self.max_turns = max_turns or 0
         self.rows = self.cols = self.num_mines = 0
         self.mines: frozenset[int] | None = None
         """The cells with a mine, as indices row * cols + column; None before the mines are laid."""

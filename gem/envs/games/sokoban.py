@@ -43,6 +43,8 @@ from gem.views import Cell, GridView
 
 DIRECTIONS = ("up", "down", "left", "right")
 MIN_SIDE, MAX_SIDE = 5, 16
+TURNS_PER_BOX = 8
+"""With fewer turns for each box, rooms are those of this many, and most of them cannot be solved within the limit."""
 RANDOM_PARAMETERS = (((6, 6), 2, 20), ((8, 8), 5, 50))
 """Size, boxes and turn limit: what the `random` difficulty draws from."""
 
@@ -80,9 +82,10 @@ class Sokoban(Game):
                 raise InvalidArgument(
                     f"A room of {size[0]} by {size[1]} takes 1 to {max_boxes} boxes, not {num_boxes}."
                 )
-            if max_turns < 8 * num_boxes:
-                raise InvalidArgument(f"{num_boxes} boxes need at least {8 * num_boxes} turns, not {max_turns}.")
+            if max_turns < 1:
+                raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(size, num_boxes, max_turns)
+        self.max_turns = 0 if dim_room is None else max_turns or 0
         self.width = 0
         """The number of columns, plus one for the line break."""
         self.cells: list[str] = []
@@ -102,7 +105,7 @@ class Sokoban(Game):
             (rows, cols), num_boxes, self.max_turns = choice(self.rng, RANDOM_PARAMETERS)
         else:
             (rows, cols), num_boxes, self.max_turns = config.dim_room, config.num_boxes, config.max_turns
-        self.start = make_room(self.rng, rows, cols, num_boxes, self.max_turns)
+        self.start = make_room(self.rng, rows, cols, num_boxes, max(self.max_turns, TURNS_PER_BOX * num_boxes))
         self._set_room(self.start)
         self.path = ""
 

@@ -70,6 +70,7 @@ class Sudoku(Game):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(clues, max_turns, scale)
+        self.max_turns = max_turns or 0
         self.scale = 0
         self.solution: list[int] = []
         self.givens: list[int] = []

@@ -58,6 +58,7 @@ class TowerOfHanoi(Game):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(num_disks, max_turns)
+        self.max_turns = 0 if num_disks is None else max_turns or 0
         self.num_disks = 0
         self.towers: dict[str, str] = {}
         """For each tower its disks from the bottom to the top, one digit each, as in "321"."""

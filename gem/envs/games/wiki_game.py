@@ -73,6 +73,7 @@ class WikiGame(Game):
         if not 1 <= min_distance <= max_distance:
             raise InvalidArgument(f"min_distance must be from 1 to max_distance, not {min_distance}.")
         self.config = Config(max_turns, min_distance, max_distance, graph)
+        self.max_turns = max_turns
         self.graph = _open(graph)
         self.data_hash = self.graph.data_hash
         self.page = WikiPage("", "", "", ())

@@ -79,6 +79,7 @@ class WordSearch(Game):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(num_words, max_turns, hardcore)
+        self.max_turns = max_turns or 0
         self.data_hash = COMMON_HASH + WORDS_HASH if hardcore is None else WORDS_HASH if hardcore else COMMON_HASH
         self.size = 0
         self.board = ""

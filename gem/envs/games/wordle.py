@@ -63,6 +63,7 @@ class Wordle(Game):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(word_length, max_turns)
+        self.max_turns = max_turns or 0
         self.data_hash = words.COMMON_HASH
         self.word_length = 0
         self.secret = ""

@@ -40,10 +40,20 @@ from typing import Any
 from gem.core import Info, State, reading_state
 from gem.datasets import load
 from gem.datasets.loading import Source
+from gem.envs.problems import hints
 from gem.envs.problems.problem import Judgement, ProblemEnv, find_column
 from gem.errors import InvalidArgument
 from gem.grading.code import TestResult, grade_code
-from gem.grading.code_tests import TESTS, CallTest, CheckTests, read_tests, select_longest_tests
+from gem.grading.code_tests import (
+    TESTS,
+    CallTest,
+    CheckTests,
+    InputTest,
+    examples_of_calls,
+    read_tests,
+    select_longest_tests,
+    shown_tests,
+)  # fmt: skip
 from gem.grading.parsing import extract_last_code_block
 from gem.rng import SplitMix64, choice, randint
 from gem.sandbox.limits import Limits
@@ -138,6 +148,34 @@ class CodeEnv(ProblemEnv):
         if not isinstance(tests, CheckTests):
             return code
         return f"{tests.before}\n{code}" if _defines(code, tests.entry) else tests.before + code
+
+    def public_tests(self) -> list[InputTest | CallTest]:
+        """The tests that the problem shows as examples, with their results; empty if it shows none."""
+        if not self.problem:
+            return []
+        tests = read_tests(self.problem, self.answer_key)
+        shown = [] if isinstance(tests, CheckTests) else shown_tests(self.question, tests)
+        return shown or examples_of_calls(self.question, self.entry)
+
+    def try_out(self, code: str) -> list[CodeTest]:
+        """The results of a program on the public tests. The episode does not change.
+
+        Raises:
+            SandboxUnavailable: this machine cannot confine programs.
+        """
+        tests = self.public_tests()[: self.max_tests]
+        grade = grade_code(self._complete_program(code), tests, limits=self.limits)  # type: ignore[arg-type]
+        return [_code_test(test) for test in grade.tests] if tests else []
+
+    def reference_action(self) -> str | None:
+        """See `ProblemEnv.reference_action`: the solution, where the data have a column with one."""
+        solution = self.problem.get("solution")
+        return f"```python\n{solution.strip()}\n```" if isinstance(solution, str) and solution.strip() else None
+
+    def next_step(self, number: int, typed: str = "") -> str | None:
+        """See `ProblemEnv.next_step`: the next line of a known solution that the program so far does not have."""
+        solution = self.problem.get("solution")
+        return hints.next_line(solution, typed) if isinstance(solution, str) and solution.strip() else None
 
     def _random_action(self, rng: SplitMix64) -> str:
         number = randint(rng, 0, 99)

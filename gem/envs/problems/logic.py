@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 
 from gem.envs.problems.qa import QaEnv
+from gem.grading.answers import aliases
 from gem.grading.parsing import extract_last_boxed_answer
 from gem.rng import SplitMix64, choice
 
@@ -41,6 +42,11 @@ class LogicEnv(QaEnv):
 
     def _extract_answer(self, action: str) -> str | None:
         return extract_last_boxed_answer(action)
+
+    def reference_action(self) -> str | None:
+        """See `ProblemEnv.reference_action`."""
+        answers = aliases(self.problem[self.answer_key]) if self.problem else []
+        return f"\\boxed{{{answers[0]}}}" if answers else None
 
     def _random_action(self, rng: SplitMix64) -> str:
         return f"\\boxed{{{choice(rng, ('True', 'False'))}}}"

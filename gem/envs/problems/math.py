@@ -17,6 +17,7 @@ Rewards:
 Arguments:
     - `dataset`: your own problems, as rows, a file (JSONL, CSV, Parquet, Arrow), `hub:owner/name` or `sample:name`.
     - `question_key`, `answer_key`: the columns, if they are not called problem and answer.
+    - `use_format_error_reward`: whether an answer without a box earns -0.1.
 
 Source:
     GEM's dataset of this name, from the data folder or the Hugging Face hub (`gemweb data` shows what is available).
@@ -29,6 +30,8 @@ from __future__ import annotations
 import re
 
 from gem.core import Info
+from gem.datasets.loading import Source
+from gem.envs.game import FORMAT_PENALTY
 from gem.envs.problems.problem import CORRECT_ANSWER, Judgement, ProblemEnv, answer_text
 from gem.grading.math import grade
 from gem.grading.parsing import extract_last_boxed_answer
@@ -46,6 +49,19 @@ class MathEnv(ProblemEnv):
     _recorded_info: Info | None = None
     """The info of the next turn from a record, if the episode is being replayed."""
 
+    def __init__(
+        self,
+        dataset: Source,
+        split: str = "",
+        question_key: str = "",
+        answer_key: str = "",
+        use_format_error_reward: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(dataset, split, question_key, answer_key, seed)
+        self.reward_without_answer = FORMAT_PENALTY if use_format_error_reward else 0.0
+        self.return_bounds = (self.reward_without_answer, 1.0)  # type: ignore[misc]  # of the class, for most
+
     def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
         """See `Env.feed_tape`. The grade is taken from the record, because grading may take long."""
         self._recorded_info = None if repeat else recorded
@@ -55,9 +71,8 @@ class MathEnv(ProblemEnv):
         answer = extract_last_boxed_answer(action)
         reference = self.problem[self.answer_key]
         if answer is None:
-            return Judgement(
-                0.0, f"There is no answer in \\boxed{{}}. {CORRECT_ANSWER}{answer_text(reference)}", "format"
-            )
+            message = f"There is no answer in \\boxed{{}}. {CORRECT_ANSWER}{answer_text(reference)}"
+            return Judgement(self.reward_without_answer, message, "format")
         if isinstance(recorded_info.get("success"), bool):
             is_correct, is_given_up = recorded_info["success"], recorded_info.get("grading") == "given up"
         else:

@@ -11,11 +11,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from gem.core import Env, Info, State, Step, check_action, reading_state
+from gem.core import Env, Info, State, Step, reading_state
 from gem.datasets import Row, load
 from gem.datasets.loading import Source
+from gem.envs.problems import hints
+from gem.envs.sampling import sample_before_reset
 from gem.errors import EpisodeOver, InvalidArgument, InvalidData
 from gem.rng import SplitMix64
+from gem.validation.values import check_action
 from gem.views import TextView, View
 
 QUESTION_COLUMNS = ("problem", "question", "prompt", "Question")
@@ -78,6 +81,20 @@ class ProblemEnv(Env):
         """The observation after the answer; empty before the answer."""
         self._num_random_actions = 0
 
+    def reset(self, seed: int | None = None, idx: int | None = None) -> tuple[str, Info]:
+        """See `Env.reset`; `idx` is the number of a row, which is the seed of its episode.
+
+        Raises:
+            InvalidArgument: if there is no such row, or both a seed and a row are given.
+        """
+        if idx is None:
+            return super().reset(seed)
+        if seed is not None:
+            raise InvalidArgument("A seed already selects a row: give seed or idx, not both.")
+        if isinstance(idx, bool) or idx not in range(len(self.dataset)):
+            raise InvalidArgument(f"idx is a row from 0 to {len(self.dataset) - 1:,}, not {idx!r:.40}.")
+        return super().reset(idx)
+
     @property
     def row(self) -> int:
         """The row number of the current problem in the data."""
@@ -136,10 +153,34 @@ class ProblemEnv(Env):
 
     def sample_random_action(self) -> str:
         """See `Env.sample_random_action`."""
-        if self.seed is None or self.over:
-            raise EpisodeOver("There is no episode; call reset() to begin one.")
         self._num_random_actions += 1
-        return self._random_action(SplitMix64(self.seed, self._num_random_actions))
+        if self.seed is None:
+            return sample_before_reset(self, self._num_random_actions)
+        if self.over:
+            raise EpisodeOver("The episode is over; call reset() to begin another one.")
+        keys = (self.draw_key, self.seed) if self.draw_key else (self.seed,)
+        return self._random_action(SplitMix64(*keys, self._num_random_actions))
+
+    def skip_random_actions(self, number: int) -> None:
+        """See `Env.skip_random_actions`."""
+        if type(self).sample_random_action is ProblemEnv.sample_random_action:
+            self._num_random_actions += number  # each draw is made from it
+        else:
+            super().skip_random_actions(number)
+
+    def reference_action(self) -> str | None:
+        """The action with the reference answer of the current problem; None if the data have none that can be sent."""
+        reference = self.problem.get(self.answer_key)
+        answer = reference[0] if isinstance(reference, list | tuple) and reference else reference
+        return f"\\boxed{{{str(answer).strip()}}}" if isinstance(answer, str | int | float) else None
+
+    def next_step(self, number: int, typed: str = "") -> str | None:
+        """The step `number` (from 0) of a way to the answer, for people; never the answer. None if nothing is known.
+
+        The steps are the sentences of a worked solution, where the data have one, and then the form of the answer.
+        """
+        answer = answer_text(self.problem.get(self.answer_key, ""))
+        return hints.next_step(self.problem, answer, number) if answer else None
 
     def view(self, seat: int = 0) -> View:
         """See `Env.view`. The view is the problem and, after the answer, the outcome."""

@@ -17,6 +17,7 @@ Rewards:
 Arguments:
     - `dataset`: your own questions, as rows, a file (JSONL, CSV, Parquet, Arrow), `hub:owner/name` or `sample:name`.
     - `question_key`, `answer_key`: the columns, if they are not called question and answer.
+    - `extract_boxed`: whether only an answer in `\boxed{...}` counts, and not one between tags.
 
 Source:
     GEM's dataset of this name, from the data folder or the Hugging Face hub (`gemweb data` shows what is available).
@@ -29,12 +30,14 @@ from __future__ import annotations
 
 import re
 
+from gem.datasets.loading import Source
 from gem.envs.problems.problem import CORRECT_ANSWER, Judgement, ProblemEnv, answer_text
 from gem.grading.answers import aliases, best_f1, exact_match
 from gem.grading.parsing import extract_last_boxed_answer, extract_last_tagged_answer
 from gem.rng import SplitMix64, choice
 
 WORD = re.compile(r"\w+")
+BOX_PROMPT = "Think it through, and write your final answer, in a few words, in \\boxed{}."
 
 
 class QaEnv(ProblemEnv):
@@ -44,7 +47,23 @@ class QaEnv(ProblemEnv):
     prompt = "Think it through, and write your final answer, in a few words, between <answer> and </answer>."
     form = "between <answer> and </answer>"
 
+    def __init__(
+        self,
+        dataset: Source,
+        split: str = "",
+        question_key: str = "",
+        answer_key: str = "",
+        extract_boxed: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(dataset, split, question_key, answer_key, seed)
+        self.takes_only_boxes = extract_boxed
+        if extract_boxed:
+            self.prompt, self.form = BOX_PROMPT, "in \\boxed{}"  # type: ignore[misc]  # of the class, for most
+
     def _extract_answer(self, action: str) -> str | None:
+        if self.takes_only_boxes:
+            return extract_last_boxed_answer(action)
         tagged_answer = extract_last_tagged_answer(action)
         return extract_last_boxed_answer(action) if tagged_answer is None else tagged_answer
 
@@ -58,5 +77,11 @@ class QaEnv(ProblemEnv):
             return Judgement(1.0, "That is correct.", extra_info=extra_info)
         return Judgement(0.0, f"That is not correct. {correct_text}", extra_info=extra_info)
 
+    def reference_action(self) -> str | None:
+        """See `ProblemEnv.reference_action`."""
+        answers = aliases(self.problem[self.answer_key]) if self.problem else []
+        return f"<answer>{answers[0]}</answer>" if answers else None
+
     def _random_action(self, rng: SplitMix64) -> str:
-        return f"<answer>{choice(rng, WORD.findall(self.question) or ['yes', 'no'])}</answer>"
+        word = choice(rng, WORD.findall(self.question) or ["yes", "no"])
+        return f"\\boxed{{{word}}}" if self.takes_only_boxes else f"<answer>{word}</answer>"

@@ -58,7 +58,7 @@ class MathVisualEnv(MathEnv):
         image_key: str = "",
         seed: int | None = None,
     ) -> None:
-        super().__init__(dataset, split, question_key, answer_key, seed)
+        super().__init__(dataset, split, question_key, answer_key, seed=seed)
         self.image_key = find_column(image_key, IMAGE_COLUMNS, self.dataset.columns, "image_key")
         self.images: list[str] = []
         """The pictures of the current problem, as `data:` URLs."""

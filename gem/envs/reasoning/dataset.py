@@ -32,14 +32,17 @@ from functools import cache
 from importlib import metadata
 from typing import Any
 
-from gem.core import Env, Info, State, Step, check_action, reading_state
+from gem.core import Env, Info, State, Step, reading_state
 from gem.envs.reasoning import PACKAGE, source
 from gem.envs.reasoning.datasets import DATASETS
+from gem.envs.sampling import sample_before_reset
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingDependency
 from gem.grading.parsing import extract_last_boxed_answer
 from gem.processes import ProcessTimeout
 from gem.rng import SplitMix64, choice
+from gem.validation.values import check_action
 from gem.views import TextView, View
+from gem.views.cube import read_cube
 
 PROMPT = "Think it through, and write your final answer in \\boxed{}."
 TOKEN = re.compile(r"[^\s{}\\]+")
@@ -138,16 +141,31 @@ class ReasoningGymEnv(Env):
 
     def sample_random_action(self) -> str:
         """See `Env.sample_random_action`. The action is a word or number of the question."""
-        if self.seed is None:
-            raise EpisodeOver("There is no episode yet; call reset() first.")
         self._num_random_actions += 1
+        if self.seed is None:
+            return sample_before_reset(self, self._num_random_actions)
         tokens = [token for token in TOKEN.findall(self.question) if len(token) <= MAX_TOKEN_CHARS]
-        return f"\\boxed{{{choice(SplitMix64(self.seed, self._num_random_actions), tokens or ['yes', 'no'])}}}"
+        keys = (self.draw_key, self.seed) if self.draw_key else (self.seed,)
+        return f"\\boxed{{{choice(SplitMix64(*keys, self._num_random_actions), tokens or ['yes', 'no'])}}}"
+
+    def skip_random_actions(self, number: int) -> None:
+        """See `Env.skip_random_actions`."""
+        if type(self).sample_random_action is ReasoningGymEnv.sample_random_action:
+            self._num_random_actions += number  # each draw is made from it
+        else:
+            super().skip_random_actions(number)
+
+    def reference_action(self) -> str | None:
+        """The action with the reference answer of the current problem; None if the dataset does not give one."""
+        return None if self._correct_answer is None else f"\\boxed{{{self._correct_answer}}}"
 
     def view(self, seat: int = 0) -> View:
         """See `Env.view`. The view is the problem and, after the answer, the outcome."""
         text = f"{self.question}\n\n{self.outcome}" if self.outcome else self.question
-        return TextView(kind="text", name=f"ReasoningGym, {self._arguments['name']}", text=text)
+        view = TextView(kind="text", name=f"ReasoningGym, {self._arguments['name']}", text=text)
+        if "cube" in str(self._arguments["name"]) and (cube := read_cube(self.question)):
+            view["cube"] = cube
+        return view
 
     def _request(self, do: str, **request: Any) -> dict[str, Any]:
         arguments = dict(self._arguments)

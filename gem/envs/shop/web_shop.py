@@ -80,6 +80,7 @@ class WebShop(Game):
         if mode not in get_args(Mode):
             raise InvalidArgument(f"mode must be one of {', '.join(get_args(Mode))}, not {mode!r}.")
         self.config = Config(hard, max_turns, mode)
+        self.max_turns = max_turns
         self.shop: Catalogue = load(products, attributes, num_products) if products else generated.catalogue()
         self.data_hash = self.shop.data_hash
         self.goal = Goal("", "", (), {}, 0.0)
@@ -102,7 +103,6 @@ class WebShop(Game):
     # ------------------------------------------------------------------ the episode
 
     def _draw(self) -> None:
-        self.max_turns = self.config.max_turns
         self.goal = draw_goal(self.rng, self.shop, hard=self.config.hard)
         self._go_to_search()
         self.opened_keys, self.reward_parts = [], None
@@ -261,6 +261,8 @@ class WebShop(Game):
             task=self.goal.instruction,
             facts=[("Opened", str(len(self.opened_keys)))],
         )
+        if self.query and not self.item:
+            view["cards"] = True
         if not self.over and not self.query:
             view["say"] = ("\\boxed{search[", "]}")
             view["ask"] = "Words to search for"

@@ -39,6 +39,7 @@ from gem.core import Info, State, Step
 from gem.envs.game import Game, PlayResult
 from gem.envs.terminal import TURNS, easy, hard, medium
 from gem.envs.terminal.task import TASKS, Facts, Level, Task, WorkingDirectory, tasks_of_level
+from gem.envs.terminal.tips import TIPS
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64, choice
 from gem.sandbox.command import CommandResult, ShellLimits, ShellState
@@ -119,6 +120,7 @@ class Terminal(Game):
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         level = TASKS[task].level if task else level
         self.config = Config(level, task, TURNS[level] if max_turns is None else max_turns)
+        self.max_turns = self.config.max_turns
         self.limits = ShellLimits()
         self.task: Task = TASKS[task] if task else tasks_of_level(level)[0]
         self.tree: Tree = {}
@@ -138,7 +140,6 @@ class Terminal(Game):
     # ------------------------------------------------------------------ the episode
 
     def _draw(self) -> None:
-        self.max_turns = self.config.max_turns
         self.task = TASKS[self.config.task] if self.config.task else choice(self.rng, tasks_of_level(self.config.level))
         self.tree, facts = self.task.prepare(self.rng)
         self._facts = json.loads(json.dumps(facts))
@@ -249,6 +250,11 @@ class Terminal(Game):
         commands = ("pwd", "ls -la ~", "find ~ -type f", f"cat '{path}'", f"head -n 5 '{path}'", f"wc '{path}'")
         command = choice(rng, (*commands, f"ls -l '{path}'", ""))
         return f"<bash>{command.replace('~/', f'{HOME}/')}</bash>" if command else FINISH
+
+    def next_step(self, number: int, typed: str = "") -> str | None:
+        """The step `number` (from 0) of a way to solve the task, in words; the last one for larger numbers."""
+        steps = TIPS[self.task.name]
+        return steps[min(number, len(steps) - 1)]
 
     # ------------------------------------------------------------------ state and picture
 

@@ -69,8 +69,13 @@ def sequential_sentence(first: str, second: str, found: Look, planned: int) -> s
 
 
 def amount(value: float, measure: Measure, *, sign: bool = False) -> str:
-    """Return a difference with its unit: "14.2 points" of solved episodes, or a return such as "0.214"."""
+    """Return a difference with its unit: "14.2 points" of solved episodes, or a return such as "0.214".
+
+    What is rounded to zero has no sign.
+    """
     shown = f"{100 * value:+.1f}" if measure == "success" else f"{value:+.3f}"
+    if not float(shown):
+        shown = shown[1:]
     if not sign:
         shown = shown.removeprefix("+")
     return f"{shown} points".replace("-", "−") if measure == "success" else shown.replace("-", "−")

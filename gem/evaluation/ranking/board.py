@@ -1,7 +1,8 @@
 """The board of a benchmark: the score of each row with its interval, and the ranks that the rows may have.
 
 The score of an environment is (mean return - random) / (anchor - random), of which what is below 0 counts as 0 and what
-is above 1 as 1. The score of the benchmark is the mean over its environments.
+is above 1 as 1; only the first benchmark does not clip it. The score of the benchmark is the mean over its
+environments.
 
 Intervals come from a bootstrap over seeds: in each environment, as many seeds are drawn with replacement as were
 played, and the clipped score is computed anew. All tries and seats of a seed stay together. Rows that played the same
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist, fmean, pstdev
 
-from gem.benchmarks import normalize, score
+from gem.benchmarks import Rule, normalize, score
 from gem.errors import InvalidArgument
 from gem.evaluation.comparison.differences import holm, stratified_spread
 from gem.evaluation.comparison.ranks import RankInterval, rank_intervals
@@ -40,10 +41,11 @@ class Scale:
 
     random_return: float
     anchor_return: float
+    rule: Rule = "clipped"
 
-    def clipped(self, mean_return: float) -> float:
+    def score(self, mean_return: float) -> float:
         """Return the score of a mean return."""
-        return score(mean_return, self.random_return, self.anchor_return)
+        return score(mean_return, self.random_return, self.anchor_return, self.rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,9 @@ class Claim:
     second: str
     difference: float
     """The score of the first row minus that of the second."""
+    low: float | None
+    high: float | None
+    """The ends of the 95 % interval of the difference, before Holm's correction; None below `MIN_SEEDS` seeds."""
     p_value: float
     p_adjusted: float
     """The p-value after Holm's correction over all pairs of the board."""
@@ -107,7 +112,7 @@ def rank(rows: Mapping[str, Returns], scales: Mapping[str, Scale], resamples: in
     pairs = list(combinations(range(len(ordered)), 2))
     p_values = [_p_value(ordered[i], ordered[j]) for i, j in pairs]
     claims = [
-        Claim(ordered[i].name, ordered[j].name, ordered[i].mean - ordered[j].mean, p_value, p_adjusted)
+        _claim(ordered[i], ordered[j], p_value, p_adjusted)
         for (i, j), p_value, p_adjusted in zip(pairs, p_values, holm(p_values), strict=True)
     ]
     decided = [pair for pair, claim in zip(pairs, claims, strict=True) if claim.is_sure]
@@ -130,7 +135,7 @@ class _RowSample:
         if missing or unknown:
             raise InvalidArgument(f"The row {name} has {f'no episode of {missing}' if missing else unknown!r}.")
         self.means = {
-            env_id: scale.clipped(fmean([value for own in self.returns[env_id].values() for value in own]))
+            env_id: scale.score(fmean([value for own in self.returns[env_id].values() for value in own]))
             for env_id, scale in scales.items()
         }
         self.mean = fmean(self.means.values())
@@ -192,7 +197,7 @@ def _resample(env_id: str, seeds: tuple[int, ...], rows: Sequence[_RowSample], s
             means = [sum(map(sums.__getitem__, drawn)) / total for drawn in draws]
         else:
             means = [sum(map(sums.__getitem__, drawn)) / sum(map(counts.__getitem__, drawn)) for drawn in draws]
-        row.add(env_id, [scale.clipped(mean + factor * (resampled - mean)) for resampled in means])
+        row.add(env_id, [scale.score(mean + factor * (resampled - mean)) for resampled in means])
 
 
 def _ends(values: Sequence[float], freedom: float) -> tuple[float, float]:
@@ -234,6 +239,15 @@ def _p_value(first: _RowSample, second: _RowSample) -> float:
     if other_way >= _MIN_COUNTED:
         tail = max(tail, 2 * other_way / len(differences))
     return min(1.0, max(smallest, tail))
+
+
+def _claim(first: _RowSample, second: _RowSample, p_value: float, p_adjusted: float) -> Claim:
+    low = high = None
+    if min(first.seeds, second.seeds) >= MIN_SEEDS:
+        count = len(first.returns)
+        differences = [(a - b) / count for a, b in zip(first.scores, second.scores, strict=True)]
+        low, high = _ends(differences, _freedom(first, second))
+    return Claim(first.name, second.name, first.mean - second.mean, low, high, p_value, p_adjusted)
 
 
 def _freedom(first: _RowSample, second: _RowSample) -> float:

@@ -10,7 +10,7 @@ games together, and a weak normal prior keeps the strength of an agent finite th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -102,7 +102,9 @@ def fit(games: Iterable[Game]) -> Strengths:
     return model.result(*model.maximize())
 
 
-def most_telling(fitted: Strengths, games: Sequence[str] = ()) -> Pairing | None:
+def most_telling(
+    fitted: Strengths, games: Sequence[str] = (), can_play: Callable[[str, str, str], bool] | None = None
+) -> Pairing | None:
     """Return the game that tells most about which of two agents is stronger; None with fewer than two agents.
 
     Its information is log(1 + v i) / 2, where v is the variance of the difference of their strengths, and i the Fisher
@@ -110,11 +112,15 @@ def most_telling(fitted: Strengths, games: Sequence[str] = ()) -> Pairing | None
 
     Args:
         games: the games that can be played; all of the fit if there are none.
+        can_play: whether a game, given with the agents in its first and its second seat, can be played; all can without
+            it.
     """
     best: Pairing | None = None
     for (one, other), variance in sorted(fitted.variances.items()):
         for game in games or sorted(fitted.advantages):
             for first, second in ((one, other), (other, one)):
+                if can_play is not None and not can_play(game, first, second):
+                    continue
                 won, _, lost = fitted.chances(game, first, second)
                 information = math.log1p(variance * (won + lost - (won - lost) ** 2) / 4) / 2
                 if best is None or information > best.information * (1 + 1e-12):

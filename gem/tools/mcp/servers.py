@@ -17,6 +17,7 @@ from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable, T
 from gem.sandbox.process_confinement import StartCommand
 from gem.sandbox.process_confinement import command as confined
 from gem.tools.mcp.config import SERVERS_FILE_VARIABLE, ServerConfig
+from gem.tools.mcp.handlers import Handlers
 from gem.tools.mcp.listings import cached_listing, refresh_listing
 from gem.tools.mcp.loop import CLOSE_TIMEOUT_SECONDS, on_shutdown, running_loop, submit, wait
 from gem.tools.mcp.results import HttpFailure, text_of
@@ -28,6 +29,7 @@ START_TIMEOUT_SECONDS = 30.0
 MAX_LOGGED_CHARS = 4000
 GRACE_SECONDS = 1.0
 """Seconds beyond a call's own timeout that the calling thread waits for it."""
+NO_HANDLERS = Handlers()
 
 
 class Connection:
@@ -37,8 +39,9 @@ class Connection:
     effects.
     """
 
-    def __init__(self, server: ServerConfig) -> None:
+    def __init__(self, server: ServerConfig, handlers: Handlers = NO_HANDLERS) -> None:
         self.server = server
+        self.handlers = handlers
         self._lock = threading.Lock()
         self._session: _Session | None = None
 
@@ -128,7 +131,7 @@ class Connection:
         """
         if not (self.server.command or self.server.url):
             raise ToolError(f"The MCP server {self.server.name} is not in a file that {SERVERS_FILE_VARIABLE} names.")
-        session = _Session(self.server, self._start())
+        session = _Session(self.server, self._start(), self.handlers)
         try:
             session.wait_until_open(min(seconds, START_TIMEOUT_SECONDS + GRACE_SECONDS))
         except TimeoutError as error:
@@ -165,10 +168,10 @@ _shared: dict[ServerConfig, Connection] = {}
 _shared_lock = threading.Lock()
 
 
-def connect(server: ServerConfig) -> Connection:
-    """A connection to the server; the one of this process if it is shared."""
+def connect(server: ServerConfig, handlers: Handlers = NO_HANDLERS) -> Connection:
+    """A connection to the server; the one of this process if it is shared, which has no handlers."""
     if not server.shared:
-        return Connection(server)
+        return Connection(server, handlers)
     with _shared_lock:
         return _shared.setdefault(server, Connection(server))
 
@@ -187,8 +190,8 @@ class _SessionLost(ToolError):
 class _Session:
     """A session with a server, kept open by one task of the event loop."""
 
-    def __init__(self, server: ServerConfig, start: StartCommand | None) -> None:
-        self._server, self._start = server, start
+    def __init__(self, server: ServerConfig, start: StartCommand | None, handlers: Handlers) -> None:
+        self._server, self._start, self._handlers = server, start, handlers
         self._ready: Future[None] = Future()
         self._client: Any = None
         self._end: Callable[[], None] | None = None
@@ -218,7 +221,8 @@ class _Session:
 
         self._failure.status = 0
         try:
-            result = await asyncio.wait_for(self._client.call_tool(tool, arguments), seconds)
+            call = self._client.call_tool(tool, arguments, **self._handlers.call_options())
+            result = await asyncio.wait_for(call, seconds)
         except MCPError as error:
             message = self._failure.describe(str(error))
             if self._failure.ends_session(str(error)):
@@ -258,7 +262,8 @@ class _Session:
         error_log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed below)
         stop = asyncio.Event()
         try:
-            opening = _client(self._server, self._start, error_log, self._mark_closed, self._failure)
+            options = self._handlers.client_options()
+            opening = _client(self._server, self._start, error_log, self._mark_closed, self._failure, options)
             import anyio  # noqa: PLC0415 (comes with mcp)
 
             # cancelling the scope, unlike cancelling the task, does not interrupt the shutdown of the server's process
@@ -299,6 +304,7 @@ def _client(
     error_log: TextIO,
     on_exit: Callable[[], None],
     failure: HttpFailure,
+    options: Mapping[str, Any],
 ) -> Any:
     """The SDK's client, with the transport of the server; `on_exit` is called when a server process of ours ends.
 
@@ -331,7 +337,7 @@ def _client(
             headers=dict(server.headers), timeout=START_TIMEOUT_SECONDS, trust_env=False, event_hooks=hooks
         )
         transport = streamable_http_client(server.url, http_client=http)
-    return mcp.Client(transport, read_timeout_seconds=None, cache=None)
+    return mcp.Client(transport, read_timeout_seconds=None, cache=None, **options)
 
 
 @contextlib.asynccontextmanager

@@ -77,5 +77,8 @@ class PolicyAgent:
             ]
 
     def _make_rng(self, request: Request) -> SplitMix64:
-        key = (self._seed, request.env.unwrapped.seed or 0, request.seat, request.turn)
+        env = request.env.unwrapped
+        key = (self._seed, env.seed or 0, request.seat, request.turn)
+        if env.draw_key:
+            return SplitMix64(*key, request.repeat, env.draw_key)
         return SplitMix64(*key, request.repeat) if request.repeat else SplitMix64(*key)

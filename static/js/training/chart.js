@@ -110,7 +110,7 @@ export class Chart {
     return {
       stroke: role === "own" ? faint(ink, 55) : ink,
       width: WIDTHS[role],
-      points: { show: (plot) => role in CALLED && plot.data[0].length === 1 },
+      points: { show: (plot, place) => role in CALLED && known(plot.data[place]).length === 1 },
       spanGaps: true,
     };
   }
@@ -150,7 +150,8 @@ export class Chart {
   read(plot, series) {
     const out = document.getElementById(`at-${this.box.dataset.curve}`);
     if (!out) return;
-    const i = plot.cursor.idx ?? plot.data[0].length - 1;
+    const ends = plot.data.slice(1).map((values) => values.findLastIndex(isKnown));
+    const i = plot.cursor.idx ?? Math.max(-1, ...ends);
     const axis = this.curves.view.x;
     const several = this.curves.arms.length > 1;
     const values = this.inWords(series, (line, place) => {
@@ -166,7 +167,7 @@ export class Chart {
     const several = this.curves.arms.length > 1;
     const last = this.inWords(series, (line, place) => {
       const name = (several ? "" : this.called(line, series)) || `${line.arm.label} `;
-      return `${name}${show(this.kind, joined[place + 1]?.findLast((value) => value !== null && value !== undefined))}`;
+      return `${name}${show(this.kind, joined[place + 1]?.findLast(isKnown))}`;
     });
     const { label } = this.box.dataset;
     this.box.setAttribute("role", "img");
@@ -192,6 +193,9 @@ function colour(box, name) {
   probe.remove();
   return found;
 }
+
+const isKnown = (value) => value !== null && value !== undefined;
+const known = (values) => values.filter(isKnown);
 
 const faint = (ink, share = 18) => `color-mix(in srgb, ${ink} ${share}%, transparent)`;
 

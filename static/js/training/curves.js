@@ -76,3 +76,47 @@ export class Curves {
     return { joined, series, bands };
   }
 }
+
+/**
+ * Take what was fetched of a seed: columns of equal length, ordered by update. They replace all if they are the whole,
+ * and follow what is there, or are sorted in where a training elsewhere has sent something late.
+ */
+export function take(seed, found) {
+  const keys = [...new Set([...Object.keys(seed), ...Object.keys(found)])]
+    .filter((key) => Array.isArray(found[key] ?? seed[key]));
+  const known = seed.update ?? [];
+  const isLate = known.length > 0 && found.update.length > 0 && found.update[0] <= known.at(-1);
+  if (found.whole) for (const key of keys) seed[key] = found[key] ?? [];
+  else if (isLate) sortIn(seed, found, keys);
+  else append(seed, found, keys);
+  seed.last = found.last;
+  seed.over = found.over;
+}
+
+const has = (part, key) => Boolean(part[key]?.length);
+
+/** Join the columns of two parts, with gaps where one of them has none. */
+function append(seed, found, keys) {
+  const parts = [{ update: [], ...seed }, found];
+  for (const key of keys.filter((name) => parts.some((part) => has(part, name)))) {
+    seed[key] = parts.flatMap((part) => (has(part, key) ? part[key] : part.update.map(() => null)));
+  }
+}
+
+function sortIn(seed, found, keys) {
+  const rows = new Map();
+  for (const source of [seed, found]) {
+    source.update.forEach((update, place) => {
+      const row = rows.get(update) ?? {};
+      for (const key of keys) {
+        const value = source[key]?.[place] ?? null;
+        if (value !== null) row[key] = value;
+      }
+      rows.set(update, row);
+    });
+  }
+  const updates = [...rows.keys()].sort((a, b) => a - b);
+  for (const key of keys.filter((name) => has(seed, name) || has(found, name))) {
+    seed[key] = updates.map((update) => rows.get(update)[key] ?? null);
+  }
+}

@@ -105,7 +105,7 @@ def test_an_override_reaches_every_check(anna: User, settings: Settings, tmp_pat
         assert quotas.refusal(User.objects.get_or_create(username="bert")[0], quota) == "", quota
     with pytest.raises(TooManyJobs, match="queued jobs"):
         jobs.submit(anna, SPEC)
-    with pytest.raises(shows.TooManyShows, match="Stop one of them"):
+    with pytest.raises(shows.TooManyShows, match="stop one of them"):
         shows.start(ENV_ID, random, user=anna)
     with pytest.raises(TooManyJobs, match="at most 0 trainings"):
         trainings.submit(anna, read_spec({"env_id": ENV_ID}))

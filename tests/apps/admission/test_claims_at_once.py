@@ -51,5 +51,8 @@ def test_workers_that_claim_at_the_same_moment_serve_different_people(monkeypatc
 
 def waits_for_a_lock() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)")
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database "
+            "WHERE locktype = 'advisory' AND NOT granted AND datname = current_database())"
+        )
         return bool(cursor.fetchone()[0])

@@ -24,8 +24,8 @@ from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 from tests.html import tight
 from workers import evaluate
-from workers.cpu import CpuMeter
-from workers.lease import Lease
+from workers.playing.cpu import CpuMeter
+from workers.playing.lease import Lease
 
 EASY = "game:GuessTheNumber-v0-easy"
 

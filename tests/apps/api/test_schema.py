@@ -84,7 +84,12 @@ def send_to_every_operation(world: tuple[Any, dict[str, Any], str], requests: in
             "form": "csv",
             "key": objects["episode"],
             "slot": 1,
+            "truth_id": "1",
             "webhook_id": objects["webhook"],
+            "challenge_id": objects["challenge"],
+            "row_id": objects["reported"],
+            "training_id": objects["outside"],
+            "evaluation_id": objects["reported_evaluation"],
             "delivery_id": objects["delivery"],
         }
         try:

@@ -53,7 +53,7 @@ def test_an_environment_of_each_class_has_a_page_and_a_picture(client: Client, e
 
 def test_the_list_has_every_environment(client: Client) -> None:
     pages = "".join(client.get(f"/environments/?page={number}").content.decode() for number in range(1, 9))
-    assert all(f">{env_id}<" in pages for env_id in ENV_IDS)
+    assert all(f'href="/environments/{env_id}/"' in pages for env_id in ENV_IDS)
 
 
 def test_htmx_gets_the_results_only(client: Client) -> None:
@@ -79,7 +79,7 @@ def test_names_are_in_order_within_their_kind() -> None:
 
 def test_choices_words_and_an_address_go_together(client: Client) -> None:
     page = tight(client.get("/environments/?q=minesw&difficulty=hard&kind=Games"))
-    assert re.findall(r'class="id" href="[^"]*">([^<]+)<', page) == ["game:Minesweeper-v0-hard"]
+    assert re.findall(r'class="variant" href="/environments/([^"]*)/"', page) == ["game:Minesweeper-v0-hard"]
     assert 'value="hard" checked' in page
     assert "1 of " in page
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -37,7 +38,7 @@ _answers: dict[tuple[str, str], TrialResult] = {}
 def one_trial(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A policy plays its first turn once for all of these tests, for each environment; each start takes seconds.
 
-    `tries_itself` marks those whose own trial it has to be.
+    A worker that is to end begins a trial of its own, and `tries_itself` marks tests whose own trial it has to be.
     """
     if "tries_itself" in request.fixturenames:
         return
@@ -47,10 +48,10 @@ def one_trial(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     from gem.training.checkpoints.folder_check import WEIGHTS
     from gem.training.checkpoints.trial import try_folder
 
-    def try_once(folder: Path, env_id: str = "", **more: Any) -> TrialResult:
+    def try_once(folder: Path, env_id: str, should_stop: Callable[[], bool]) -> TrialResult:
         key = (sha256(folder / WEIGHTS), env_id)
-        if key not in _answers:
-            _answers[key] = try_folder(folder, env_id, **more)
+        if key not in _answers or should_stop():
+            _answers[key] = try_folder(folder, env_id, should_stop=should_stop)
         return _answers[key]
 
     monkeypatch.setattr(uploads, "try_folder", try_once)

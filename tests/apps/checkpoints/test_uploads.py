@@ -18,7 +18,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
-from apps.accounts.models import User
+from apps.accounts.models import CpuUse, User
+from apps.accounts.quotas import record_cpu
 from apps.agents import uploads
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
@@ -31,13 +32,12 @@ from gem.rollout import EpisodeRequest, rollout
 from gem.sandbox import process_confinement
 from gem.training.spec import read_spec
 from tests.apps.checkpoints.archives import BASE, ENV_ID, archive, kept, refused, sent, uploaded, with_file
+from workers.uploads import check as check_uploads
 
 pytestmark = pytest.mark.skipif(find_spec("torch") is None, reason="policies need torch, which `make test` installs")
 
 
-def test_an_upload_plays_its_first_turn_and_becomes_an_agent(
-    as_ada: Client, ada: User, tmp_path: Path, tries_itself: None
-) -> None:
+def test_an_upload_plays_its_first_turn_and_becomes_an_agent(as_ada: Client, ada: User, tmp_path: Path) -> None:
     answer = as_ada.post(reverse("agents:upload"), {"file": sent(archive(env_id=ENV_ID)), "name": "Mine"}, follow=True)
     accepted = Upload.objects.get(owner=ada)
     assert answer.redirect_chain == [(accepted.get_absolute_url(), 302)]
@@ -59,13 +59,22 @@ def test_an_upload_plays_its_first_turn_and_becomes_an_agent(
     assert (agent.weights.path / "model.safetensors").read_bytes() == (BASE / "model.safetensors").read_bytes()
 
 
-def test_the_page_follows_the_upload(as_ada: Client, ada: User) -> None:
+def test_the_page_follows_the_upload_and_its_owner_pays_for_the_check(
+    as_ada: Client, ada: User, settings: Settings
+) -> None:
     accepted = uploads.accept(ada, "mine", archive())
     asked = {"HTTP_HX_REQUEST": "true"}
     waiting = as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
     assert "1st in the queue" in waiting
     assert "<html" not in waiting
-    uploads.try_next()
+    settings.CPU_SECONDS_PER_DAY = 1
+    record_cpu(CpuUse.Use.JOBS, {ada.pk: 1.0})
+    check_uploads(accepted.slug)
+    assert Upload.objects.get().attempt == 0
+    assert "goes on after midnight" in as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
+    settings.CPU_SECONDS_PER_DAY = None
+    check_uploads(accepted.slug)
+    assert CpuUse.objects.get(user=ada, use=CpuUse.Use.CHECKS).seconds > 0
     answer = as_ada.get(accepted.get_absolute_url(), **asked)
     assert answer.headers["HX-Redirect"] == Agent.objects.get(owner=ada).get_absolute_url()
 
@@ -101,7 +110,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(ada: User, settings: Settin
     assert agent.weights.path.is_dir()
 
 
-def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: Path, tries_itself: None) -> None:
+def test_a_worker_that_is_to_end_leaves_it_to_another_one(ada: User, tmp_path: Path) -> None:
     accepted = uploads.accept(ada, "mine", archive())
     assert uploads.try_next(stopping=lambda: True)
     given_back = Upload.objects.get(pk=accepted.pk)
@@ -135,14 +144,38 @@ def test_it_is_private_until_it_is_shared(client: Client, ada: User) -> None:
     assert client.get(reverse("agents:upload")).status_code == 302
 
 
-def test_it_plays_apart_in_rollouts_and_live(ada: User) -> None:
+def test_it_plays_in_a_process_without_network_or_files_in_rollouts_and_live(ada: User) -> None:
     agent = uploaded(ada, "mine", archive())
     somebody = player(agent)
     assert isinstance(somebody, IsolatedAgent)
+    somebody.load()
+    obstacle = process_confinement.obstacle()
+    if not obstacle:
+        assert_confined()
     (record,) = rollout(somebody, [EpisodeRequest(0, ENV_ID, 3)], num_envs=1)
     assert record.turn_count >= 1
     assert not record.failure
     assert shows.start(ENV_ID, agent, seed=1, user=ada).seats.filter(agent=agent).exists()
+    if obstacle:
+        pytest.skip(obstacle)
+
+
+def assert_confined() -> None:
+    """The process of this test's policy has neither our network nor our files."""
+    runs = str(settings.RUNS_DIR).lstrip("/")
+    (process,) = [
+        process
+        for process in psutil.Process().children(recursive=True)
+        if process.status() != psutil.STATUS_ZOMBIE
+        and process.cmdline()[-2:] == ["gem.agents.isolated_agent", "guarded"]
+        and not process.children()
+        if Path(f"/proc/{process.pid}/root", runs).is_dir()  # other tests have other folders
+    ]
+    for kind in ("net", "mnt", "pid"):
+        assert os.readlink(f"/proc/{process.pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
+    root = Path(f"/proc/{process.pid}/root")
+    assert [path.name for path in (root / runs).iterdir()] == ["uploads"]
+    assert not (root / "etc" / "shadow").exists()
 
 
 def test_a_training_begins_with_its_weights(as_ada: Client, ada: User) -> None:
@@ -180,24 +213,3 @@ def test_the_command_uploads_for_somebody(ada: User, tmp_path: Path) -> None:
         call_command("upload_checkpoint", str(file), owner="ada")
     with pytest.raises(CommandError, match="nobody called eve"):
         call_command("upload_checkpoint", str(file), owner="eve")
-
-
-@pytest.mark.skipif(bool(process_confinement.obstacle()), reason=process_confinement.obstacle() or "confined")
-def test_an_uploaded_policy_plays_in_a_process_without_network_or_files(ada: User) -> None:
-    somebody = player(uploaded(ada, "mine", archive()))
-    assert isinstance(somebody, IsolatedAgent)
-    somebody.load()
-    runs = str(settings.RUNS_DIR).lstrip("/")
-    (process,) = [
-        process
-        for process in psutil.Process().children(recursive=True)
-        if process.status() != psutil.STATUS_ZOMBIE
-        and process.cmdline()[-2:] == ["gem.agents.isolated_agent", "guarded"]
-        and not process.children()
-        if Path(f"/proc/{process.pid}/root", runs).is_dir()  # other tests have other folders
-    ]
-    for kind in ("net", "mnt", "pid"):
-        assert os.readlink(f"/proc/{process.pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}")
-    root = Path(f"/proc/{process.pid}/root")
-    assert [path.name for path in (root / runs).iterdir()] == ["uploads"]
-    assert not (root / "etc" / "shadow").exists()

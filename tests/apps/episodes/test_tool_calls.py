@@ -122,7 +122,7 @@ def test_somebody_who_plays_sees_the_block_and_is_not_asked_for_a_box() -> None:
     assert "&lt;repeat&gt;" in page  # the instructions
     answer = person.send(episode, "<repeat>hi 2</repeat>")
     assert (answer.status_code, notice(answer)) == (200, "")
-    assert "<code>repeat</code>" in answer.content.decode()
+    assert "hi 0\nhi 1</pre>" in answer.content.decode()
     assert "hi 0\nhi 1</pre>" in person.page(episode)
     refused = person.send(episode, "no call and no box")
     assert refused.status_code == 422

@@ -10,9 +10,10 @@ from django.core.cache import cache
 from django.test import Client
 
 import gem
-from apps.episodes import operations, verification
+from apps.episodes import operations
 from apps.episodes.models import Episode, PendingVerification
 from apps.episodes.operations import Occupant
+from apps.episodes.questions import asked, verification
 from apps.episodes.replays import views
 from apps.episodes.restore import restore
 from tests.apps.agents import built_in
@@ -109,7 +110,7 @@ def test_without_an_answer_the_page_says_what_to_do(client: Client, monkeypatch:
     def away(*_: Any) -> None:
         raise redis.ConnectionError
 
-    monkeypatch.setattr(verification.cache, "add", away)
+    monkeypatch.setattr(asked.cache, "add", away)
     assert "No worker has answered" in verify(client, episode)
 
 

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from apps.agents.models import Agent
-from apps.episodes.bulk import copy_episodes, make_ids
 from apps.episodes.models import Batch, Episode
+from apps.episodes.storing.bulk import copy_episodes, make_ids
 from apps.episodes.text import storable_json
 from gem.agents import has_expert, make_agent
 from gem.records import EpisodeRecord, Identity, TurnRecord

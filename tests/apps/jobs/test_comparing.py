@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -138,3 +139,33 @@ def test_nothing_or_nonsense_is_no_error(client: Client, ada: User) -> None:
     odd = {"job": ["x", "y" * 300], "measure": "luck", "pair": "-1", "outcome": "?", "page": "nine"}
     odd |= {"agent": ["", "no-such-agent"], "env_id": ["x", EASY], "in": "?", "points": "-", "find": "?"}
     assert client.get("/compare/", odd).status_code == 200
+
+
+@PLAYED
+def test_the_turn_is_shown_at_which_two_episodes_part(client: Client, ada: User) -> None:
+    first, second = played(ada, "random", 10), played(ada, "expert", 10)
+    answer = client.get("/compare/", {"job": [first.pk, second.pk]})
+    seeds = answer.context["seeds"]
+    parted = [seed for seed in seeds if seed.parting]
+    assert len(seeds) == 10
+    assert parted
+    for seed in seeds:
+        actions = [
+            list(Episode.objects.get(pk=key).turns.order_by("number").values_list("action", flat=True))
+            for key in (seed.first_id, seed.second_id)
+        ]
+        expected = next(
+            (n for n, pair in enumerate(zip_longest(*actions, fillvalue=""), 1) if len(set(pair)) > 1), None
+        )
+        assert (seed.parting.turn if seed.parting else None) == expected
+        if seed.parting and len(actions[0]) >= seed.parting.turn:
+            assert seed.parting.first == actions[0][seed.parting.turn - 1]
+    one = parted[0]
+    assert f"turn {one.parting.turn}:<small" in tight(answer.content.decode())
+    Episode.objects.filter(pk=one.first_id).update(hidden_reason="spam")
+    (hidden,) = (
+        seed
+        for seed in client.get("/compare/", {"job": [first.pk, second.pk]}).context["seeds"]
+        if seed.pair.seed == one.pair.seed
+    )
+    assert hidden.parting is None, "what may not be shown is not told either"

@@ -14,7 +14,7 @@ from apps.jobs import leases, operations, pages
 from apps.jobs.leases import error_share
 from apps.jobs.leases.error_share import Errors
 from apps.jobs.models import Job, Shard
-from apps.jobs.results import Tally, clusters, datasets, missing
+from apps.jobs.results import Tally, clusters, datasets, missing, tallies_of
 from apps.jobs.results.missing import Bounds
 from apps.jobs.topics import JobTopic
 from gem.agents import make_agent
@@ -282,3 +282,13 @@ def test_a_line_that_is_written_while_a_page_is_made_comes_once(ada: User) -> No
     (event,) = JobTopic().events(job.pk, job.seq, "first")
     assert shown == [1]
     assert "claimed" in event.html
+
+
+def test_lists_and_pages_sum_a_job_to_the_same_numbers(ada: User) -> None:
+    job = play(submit(ada, EASY, HARD, episodes_per_env=12, max_error_share=1.0), broken=3)
+    Shard.objects.filter(job=job, env_id=HARD).update(state=Shard.State.DECIDED, actions=None, done=5)
+    untouched = submit(ada)
+    sums = tallies_of([job, untouched])
+    assert sums == {each.pk: Tally.of(each.shards.all()) for each in (job, untouched)}
+    assert (sums[job.pk].errors, sums[untouched.pk].total) == (3, 20)
+    assert sums[job.pk].spared > 0

@@ -122,7 +122,7 @@ def test_a_job_above_the_cap_says_so_beside_its_field(as_ada: Client, settings: 
 def test_whoever_has_no_account_logs_in_and_finds_the_form_as_it_was(client: Client, ada: User) -> None:
     answer = client.post("/jobs/new/", {**FORM, "seed": "77", "name": "kept"})
     assert answer.status_code == 302
-    assert answer["Location"].startswith("/account/login/?next=%2Fjobs%2Fnew%2F")
+    assert answer["Location"].startswith("/account/login/?next=/jobs/new/")
     client.force_login(ada)
     page = tight(client.get(client.get(answer["Location"]).headers["Location"]))
     assert 'value="77"' in page

@@ -66,6 +66,23 @@ def test_what_is_unknown_is_said() -> None:
     assert start(over, ADA, (0, "b", "b")) == Start(0, None, over_cpu=True)
 
 
+def test_a_long_line_is_read_again_beside_the_requests(
+    transactional_db: None, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starts, "SHORT", -1)
+    monkeypatch.setattr(starts, "SHARED_SECONDS", 0)
+    monkeypatch.setattr(starts, "_known", {})
+    assert not starts.line_of(Job.Kind.EVALUATION).works
+    job = _submit(ada, model("own"))
+    assert not starts.line_of(Job.Kind.EVALUATION).works, "a request does not wait for it"
+    assert starts._is_free.acquire(timeout=20), "it was read"
+    starts._is_free.release()
+    (works,) = starts.line_of(Job.Kind.EVALUATION).works.values()
+    assert [work.job_id for work in works] == [job.pk]
+    assert starts._is_free.acquire(timeout=20), "nothing is read any more"
+    starts._is_free.release()
+
+
 @pytest.fixture
 def line(db: None, ada: User, monkeypatch: pytest.MonkeyPatch, settings: Any) -> tuple[User, Job, Job, Job]:
     """A worker; a running job of Ada's with 100 episodes of 2 s each left, one of an unknown agent, and another one."""

@@ -7,12 +7,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 
 from apps.agents.models import Agent
 from apps.episodes.models import Batch
 from apps.jobs.models import Job
-from apps.leaderboard.frontier import BOTTOM, LEFT, MIN_NAME_GAP, RIGHT, TOP, frontier, leading, tokens_per_episode
+from apps.leaderboard.boards.costs import costs_of
+from apps.leaderboard.evidence import evidence_of
+from apps.leaderboard.frontier import BOTTOM, LEFT, MIN_NAME_GAP, RIGHT, TOP, frontier, leading
 from apps.leaderboard.models import Score
 from gem import benchmarks
 from tests.html import tight
@@ -52,9 +55,17 @@ def test_names_do_not_lie_on_one_another() -> None:
     assert all(TOP <= y <= BOTTOM for y in names)
 
 
+def test_nobody_below_the_random_agent_is_on_the_front() -> None:
+    scores = [scored("random", 0.0, "random"), scored("cheap", 0.05), scored("dear", 0.6), scored("worst", -2.0)]
+    found = frontier(scores, {"cheap": 10.0, "dear": 1_000.0, "worst": 1.0})
+    assert [point.score.agent.name for point in found.leading] == ["dear"], "0.05 is within the interval of random"
+    assert found.floor is not None
+    assert found.below > 0
+
+
 @pytest.mark.parametrize("tokens", [1.0, 7.0, 1e9])
 def test_one_agent_alone_is_within_the_picture(tokens: float) -> None:
-    found = frontier([scored("alone", -3.0)], {"alone": tokens})
+    found = frontier([scored("alone", 0.3)], {"alone": tokens})
     (point,) = found.points
     assert point.leads
     assert LEFT <= point.x <= RIGHT
@@ -94,23 +105,24 @@ def ranked_job(db: None) -> Job:
 
 def test_tokens_are_counted_per_episode_of_what_is_asked_for(ranked_job: Job) -> None:
     scores = list(Score.objects.filter(env_id=""))
-    assert tokens_per_episode(scores) == {ranked_job.pk: 200.0}
-    assert tokens_per_episode(scores, ENV) == {ranked_job.pk: 100.0}
+    evidence = evidence_of(scores)
+    assert costs_of(scores, evidence, AnonymousUser())[ranked_job.pk].tokens == 200.0
+    assert costs_of(scores, evidence, AnonymousUser(), ENV)[ranked_job.pk].tokens == 100.0
 
 
 def test_the_page_says_in_words_what_the_picture_shows(ranked_job: Job, client: Client) -> None:
-    page = tight(client.get("/leaderboard/"))
+    page = tight(client.get("/leaderboard/?benchmark=games"))
     assert "a model (0.50 with 200 tokens)" in page
     assert '<td class="num">200</td>' in page
-    assert "a model (0.50 with 100 tokens)" in tight(client.get("/leaderboard/", {"env_id": ENV}))
-    (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv").content.decode()))
+    assert "a model (0.50 with 100 tokens)" in tight(client.get("/leaderboard/", {"benchmark": "games", "env_id": ENV}))
+    (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv?benchmark=games").content.decode()))
     assert line["tokens_per_episode"] == "200.0"
 
 
 def test_without_tokens_the_page_says_who_reports_them(ranked_job: Job, client: Client) -> None:
     ranked_job.shards.update(tokens_in=0, tokens_out=0)
-    page = tight(client.get("/leaderboard/"))
+    page = tight(client.get("/leaderboard/?benchmark=games"))
     assert "No agent in this ranking reports tokens yet." in page
     assert '<svg class="chart"' not in page
-    (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv").content.decode()))
+    (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv?benchmark=games").content.decode()))
     assert line["tokens_per_episode"] == ""

@@ -85,6 +85,6 @@ def test_every_benchmark_is_offered_and_says_what_it_has(client: Client) -> None
         assert f'href="?benchmark={name}" aria-current="page"' in page
         answer = client.get(f"/api/v1/benchmarks/{name}").json()
         assert [entry["env_id"] for entry in answer["entries"]] == benchmarks.load(name).env_ids
-    page = tight(client.get("/leaderboard/", {"benchmark": "math-sample"}))
+    page = tight(client.get("/leaderboard/about/", {"benchmark": "math-sample"}))
     assert page.count("open set: public data") == 5
     assert "in place of axon-rl/math-eval" in page

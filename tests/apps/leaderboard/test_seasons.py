@@ -19,7 +19,7 @@ from apps.jobs import operations as job_operations
 from apps.jobs.afterwards.operations import reason_to_keep
 from apps.jobs.errors import Ranked
 from apps.jobs.models import Job, JobEvent
-from apps.jobs.tries import tries_of
+from apps.jobs.ranked.tries import tries_of
 from apps.leaderboard import ranked_play
 from apps.leaderboard.human_tries import NoSeedLeft
 from apps.leaderboard.models import Score

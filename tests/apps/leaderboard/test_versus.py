@@ -29,6 +29,7 @@ from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
 
 GUESS, HARD = "game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard"
+YOURS = "/leaderboard/yours/?benchmark=games"
 FIRST = 1000
 SEEDS = 3
 NOTHING_PLAYED = "You have not played a ranked seed yet."
@@ -104,7 +105,7 @@ def play_on(person: Person, episode: Episode) -> Episode:
 
 def panel(person: Person, **asked: str) -> str:
     """The words of the panel on the leaderboard."""
-    return words(person.client.get("/leaderboard/", asked).content.decode(), 'id="versus"')
+    return words(person.client.get("/leaderboard/", {"benchmark": "games", **asked}).content.decode(), 'id="versus"')
 
 
 def words(html: str, start: str) -> str:
@@ -152,9 +153,9 @@ def test_nobody_sees_what_others_reached(ranked: None) -> None:
     eve.client.force_login(User.objects.create_user("eve"))
     for somebody in (Person(), other, eve):
         assert NOTHING_PLAYED in panel(somebody)
-        assert "You have not played a ranked seed yet" in somebody.client.get("/leaderboard/yours/").content.decode()
+        assert "You have not played a ranked seed yet" in somebody.client.get(YOURS).content.decode()
     assert "Your episode beats" in panel(ada)
-    assert str(FIRST + 1) not in words(ada.client.get("/leaderboard/yours/").content.decode(), 'aria-labelledby="tries')
+    assert str(FIRST + 1) not in words(ada.client.get(YOURS).content.decode(), 'aria-labelledby="tries')
 
 
 def test_what_a_visitor_played_goes_with_them_into_their_account(ranked: None, person: Person) -> None:
@@ -246,7 +247,7 @@ def test_what_was_not_played_alone_does_not_count_and_says_why(
     said = panel(person)
     assert "None of your episodes counts yet." in said
     assert "1 does not count." in said
-    assert f"does not count: {reason}" in person.client.get("/leaderboard/yours/").content.decode()
+    assert f"does not count: {reason}" in person.client.get(YOURS).content.decode()
 
 
 def test_a_hint_that_somebody_else_asks_for_spoils_nothing(ranked: None, person: Person) -> None:
@@ -269,7 +270,7 @@ def test_a_seed_that_is_not_ranked_counts_for_nothing(ranked: None, person: Pers
 
 
 def test_with_tools_nobody_is_compared_with_people(ranked: None, person: Person) -> None:
-    assert 'id="versus"' not in person.client.get("/leaderboard/", {"tools": "with"}).content.decode()
+    assert 'id="versus"' not in person.client.get("/leaderboard/?benchmark=games&tools=with").content.decode()
 
 
 # ---------------------------------------------------------------- the next seed

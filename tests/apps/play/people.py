@@ -55,5 +55,5 @@ class Person:
 def notice(answer: HttpResponse) -> str:
     """What an answer says was refused, without markup; empty if nothing was."""
     html = tight(answer)
-    found = re.search(r'<div id="notice".*?</div></div>', html, re.DOTALL)
+    found = re.search(r'<div id="notice"[^>]*><div class="callout".*?</div></div>', html, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split()) if found else ""

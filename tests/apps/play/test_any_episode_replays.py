@@ -10,8 +10,8 @@ from apps.episodes import operations
 from apps.episodes.models import Episode
 from apps.episodes.restore import restore
 from gem import registry
-from gem.core import MAX_SEED
 from gem.seats import rewards
+from gem.validation.values import MAX_SEED
 from tests.apps.play.people import Person
 from tests.engine.ids import played
 

@@ -17,7 +17,7 @@ from apps.episodes import operations
 from apps.episodes.models import Episode
 from apps.episodes.operations import Occupant
 from apps.play.topics import EpisodeTopic
-from gem.core import MAX_SEED
+from gem.validation.values import MAX_SEED
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
 from tests.apps.play.seats import act_for_agents
@@ -72,6 +72,7 @@ def seen(person: Person, episode: Episode, audiences: Sequence[str]) -> dict[str
 def _bare(text: str, episode: Episode) -> str:
     text = text.replace(episode.id, "ID").replace(episode.id[:6], "ID").replace(episode.label, "LABEL")
     text = re.sub(r'name="csrfmiddlewaretoken" value="\w+"|"X-CSRFToken": "\w+"|nonce="[^"]+"', "", text)
+    text = re.sub(r'data-elapsed="\d+"', "", text)  # for how long the present turn has lasted
     return re.sub(r'\d{4}-\d\d-\d\d[T ][\d:.]+(\+00:00|Z| UTC)?|now|(\d+|an?)\s\w+ ago|ID/seat/[^"< ]+', "", text)
 
 

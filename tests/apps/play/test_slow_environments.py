@@ -14,6 +14,7 @@ from apps.episodes import branches, operations
 from apps.episodes.models import Episode, PendingTurn
 from apps.episodes.operations import step
 from apps.play import pending
+from apps.play.shows import continuing
 from apps.play.shows import operations as shows
 from gem.envs.duels.prisoners_dilemma import PrisonersDilemma
 from gem.envs.games.guess_the_number import GuessTheNumber
@@ -127,7 +128,7 @@ def test_no_transaction_waits_for_the_first_turn_on_the_home_page() -> None:
 def test_no_transaction_waits_where_agents_play() -> None:
     agent = built_in("random")
     episode = shows.start(NUMBERS, agent, seed=3)
-    shows.go_on(episode, 0, agent)
+    continuing.go_on(episode, 0, agent)
     person = Person()
     person.begin(DILEMMA, 3, opponent="random", seat="1")
     assert were_all_outside("made", "reset")

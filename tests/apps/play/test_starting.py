@@ -4,7 +4,7 @@ import pytest
 from django.test import override_settings
 
 from apps.episodes.models import Episode
-from gem.core import MAX_SEED
+from gem.validation.values import MAX_SEED
 from tests.apps.play.people import Person
 
 GUESS = "game:GuessTheNumber-v0-hard"

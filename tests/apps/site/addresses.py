@@ -6,6 +6,7 @@ to somebody else (`Address.status`), so the table says each thing once.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,25 +17,38 @@ from apps.accounts import operations as accounts
 from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.models import Agent, Upload, Weights
+from apps.benchmarks.models import BenchmarkVersion, OwnBenchmark
+from apps.curves import recording as curves
+from apps.curves.entries import Sent
+from apps.curves.models import OutsideTraining
+from apps.daily import days
+from apps.daily import operations as daily
 from apps.duels import operations as duels
 from apps.episodes import operations as episodes
 from apps.episodes.operations import Occupant
 from apps.jobs import operations as jobs
 from apps.jobs.models import Checkpoint, Job
-from apps.leaderboard.models import Score
+from apps.leaderboard.challenges import drawing
+from apps.leaderboard.models import Challenge, ReportedRow, Score
 from apps.play import invitations
 from apps.play import operations as play
 from apps.play.shows import operations as shows
+from apps.remote import operations as remotes
+from apps.reported import recording as reported
+from apps.reported.models import ReportedEvaluation
 from apps.trainings import operations as trainings
 from apps.trainings.logs import LOG_NAME
 from apps.trainings.records import folder_of
+from apps.visibility import Visibility
 from apps.webhooks import operations as webhooks
 from apps.webhooks.models import Delivery
 from gem import benchmarks
 from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
+from gem.transcripts import of_sample
 from tests.apps.site.api_addresses import API_TABLE
+from tests.apps.site.play_addresses import PLAY_TABLE
 from tests.apps.site.roles import ENV_ID, Address
 
 SCORE: dict[str, Any] = {
@@ -50,6 +64,7 @@ CARD: dict[str, Any] = {"env_id": ENV_ID, "update": 1}
 
 TABLE: dict[str, Address] = {
     **API_TABLE,
+    **PLAY_TABLE,
     "site:home": Address("200"),
     "site:begin": Address("302", post=True, sent={"env_id": ENV_ID}),
     "site:search": Address("200"),
@@ -65,6 +80,7 @@ TABLE: dict[str, Address] = {
     "accounts:visibility": Address(
         "302", post=True, sent={"default_visibility": "private", "agent_visibility": "private"}
     ),
+    "accounts:named": Address("302", post=True, sent={"is_named": "on"}),
     "accounts:export": Address("302 200 200 200"),
     "accounts:delete": Address("302 200 200 200"),
     "accounts:login": Address("200 302 302 302"),
@@ -88,12 +104,20 @@ TABLE: dict[str, Address] = {
     "agents:new": Address("302 200 200 200"),
     "agents:agent": Address("200", names=("agent",)),
     "agents:visibility": Address("403 403 302 403", names=("agent",), post=True, sent={"visibility": "public"}),
+    "agents:facts": Address("403 403 302 403", names=("agent",), post=True, sent={"plays_daily": "on"}),
     "agents:edit": Address("404 404 200 404", names=("agent",)),
     "agents:delete": Address("404 404 302 404", names=("agent",), post=True),
     "agents:upload": Address("302 200 200 200"),
     "agents:uploaded": Address("404 404 200 404", names=("upload",)),
     "agents:weights": Address("200", names=("policy",)),
     "agents:trial": Address("302 422 422 422", post=True),
+    "connect:new": Address("302 200 200 200"),
+    "connect:asked": Address("200", names=("episode",)),
+    "connect:agent": Address("404 404 200 404", names=("remote",)),
+    "connect:strip": Address("404 404 200 404", names=("remote",)),
+    "connect:token": Address("302 404 200 404", names=("remote",), post=True),
+    "connect:seats": Address("302 404 302 404", names=("remote",), post=True, sent={"seats": "2"}),
+    "connect:chat": Address("302 404 200 404", names=("remote",), post=True, sent={"env_id": ENV_ID}),
     "catalog:list": Address("200"),
     "catalog:environment": Address("200", names=("env_id",)),
     "catalog:picture": Address("200", names=("env_id",)),
@@ -109,23 +133,22 @@ TABLE: dict[str, Address] = {
     "episodes:jsonl": Address("200", names=("episode",)),
     "episodes:verify": Address("200", names=("episode",), post=True),
     "episodes:verdict": Address("200", names=("episode",)),
+    "episodes:why": Address("200", names=("episode",)),
+    "episodes:ask_expert": Address("409", names=("episode",), post=True),
+    "episodes:embed": Address("200", names=("episode",), has_session=False),
+    "episodes:replay_file": Address("409", names=("episode",)),
     "episodes:visibility": Address("403 403 302 403", names=("episode",), post=True, sent={"visibility": "private"}),
-    "play:index": Address("302"),
-    "play:new": Address("200"),
-    "play:lobby": Address("200"),
-    "play:watch_new": Address("200"),
-    "play:take_turn": Address(
-        "403 403 302 403", names=("episode",), post=True, sent={"action": "\\boxed{2}", "expected_seq": "1"}
-    ),
-    "play:place": Address("200", names=("episode",)),
-    "play:hint": Address("200", names=("episode",)),
-    "play:join": Address("200", names=("invitation", "one", "seat_token")),
-    "play:undo": Address("403 403 302 403", names=("episode",), post=True),
-    "play:abandon": Address("403 403 302 403", names=("episode",), post=True),
-    "play:fork": Address("302", names=("episode",), post=True, sent={"turn": "0"}),
-    "play:finish": Address("302", names=("episode",), post=True),
-    "play:controls": Address("200", names=("show",)),
-    "play:control": Address("403 403 302 302", names=("show", "pause"), post=True),
+    "forks:tree": Address("200", names=("episode",)),
+    "forks:turn": Address("200", names=("episode", "one")),
+    "forks:go_on": Address("302", names=("episode",), post=True, sent={"turn": "0", "agent": "random", "count": "2"}),
+    "forks:export": Address("200", names=("episode",)),
+    "lens:credit": Address("200", names=("episode",)),
+    "lens:turn": Address("200", names=("episode", "one")),
+    "lens:json": Address("404", names=("episode",)),
+    "lens:csv": Address("404", names=("episode",)),
+    "lens:same_seed": Address("200", names=("episode",)),
+    "lens:measure": Address("409", names=("episode",), post=True, sent={"agent": "random", "count": "16"}),
+    "lens:stop": Address("404", names=("episode", "one"), post=True),
     "duels:new": Address("200"),
     "duels:duel": Address("200", names=("duel",)),
     "duels:add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
@@ -149,6 +172,8 @@ TABLE: dict[str, Address] = {
     "jobs:log_text": Address("200", names=("job",)),
     "jobs:controls": Address("200", names=("job",)),
     "jobs:under_way": Address("200", names=("job",)),
+    "jobs:seat": Address("403 403 200 200", names=("job", "zero")),
+    "jobs:take_seat": Address("403 403 302 302", names=("job", "zero"), post=True),
     "jobs:progress": Address("200", names=("job",)),
     "jobs:results": Address("200", names=("job",)),
     "jobs:export": Address("200", names=("job", "table", "format")),
@@ -167,18 +192,80 @@ TABLE: dict[str, Address] = {
     "trainings:log": Address("403 403 200 200", names=("training",)),
     "trainings:log_tail": Address("403 403 200 200", names=("training",)),
     "trainings:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
+    "curves:list": Address("200"),
+    "curves:training": Address("200", names=("outside",)),
+    "curves:points": Address("200", names=("outside",)),
+    "curves:step": Address("200", names=("outside", "one")),
+    "curves:visibility": Address("403 403 302 403", names=("outside",), post=True, sent={"visibility": "private"}),
+    "curves:roles": Address("403 403 302 403", names=("outside",), post=True),
+    "curves:delete": Address("403 403 302 403", names=("outside",), post=True),
+    "reported:list": Address("200"),
+    "reported:new": Address("302 200 200 200"),
+    "reported:evaluation": Address("200", names=("reported_evaluation",)),
+    "reported:episode": Address("200", names=("reported_evaluation", "one")),
+    "reported:turn": Address("200", names=("reported_evaluation", "one", "one")),
+    "reported:frames": Address("200", names=("reported_evaluation", "one", "zero")),
+    "reported:visibility": Address(
+        "403 403 302 403", names=("reported_evaluation",), post=True, sent={"visibility": "private"}
+    ),
+    "reported:delete": Address("403 403 302 403", names=("reported_evaluation",), post=True),
+    "doors:prime_resolve": Address("401", post=True),
+    "doors:prime_published": Address("200", names=("document", "content")),
+    "doors:prime_evaluations": Address("401", post=True),
+    "doors:prime_evaluation": Address("405", names=("document",)),
+    "doors:prime_samples": Address("401", names=("document",), post=True),
+    "doors:prime_finalize": Address("401", names=("document",), post=True),
+    "doors:trackio_version": Address("200", names=("document",)),
+    "doors:trackio_call": Address("401", names=("document", "content"), post=True),
     "leaderboard:benchmark": Address("200"),
+    "leaderboard:about": Address("200"),
     "leaderboard:scores": Address("200"),
+    "leaderboard:embed": Address("200"),
+    "leaderboard:citation": Address("200"),
+    "leaderboard:first": Address("200"),
+    "leaderboard:log": Address("200"),
     "leaderboard:top": Address("200"),
     "leaderboard:agents": Address("200", sent={"env_id": ENV_ID}),
     "leaderboard:play": Address("302", post=True),
     "leaderboard:yours": Address("200"),
     "leaderboard:seed": Address("200", names=("episode",)),
     "leaderboard:seasons": Address("200"),
+    "leaderboard:challenges": Address("302 200 200 200"),
+    "leaderboard:challenge_new": Address("302 200 200 200", sent={"benchmark": "games-easy"}),
+    "leaderboard:push": Address("302 404 404 404", post=True),
+    "leaderboard:challenge": Address("302 404 200 404", names=("challenge",)),
+    "leaderboard:challenge_file": Address("302 404 200 404", names=("challenge",)),
+    "leaderboard:elsewhere": Address("200", sent={"benchmark": "games-easy"}),
+    "leaderboard:report_new": Address("302 200 200 200", sent={"benchmark": "games-easy"}),
+    "leaderboard:reported": Address("200", names=("reported",)),
+    "leaderboard:reported_delete": Address("404 404 302 404", names=("reported",), post=True),
+    "benchmarks:list": Address("200"),
+    "benchmarks:new": Address("302 200 200 200"),
+    "benchmarks:benchmark": Address("200", names=("own_benchmark",)),
+    "benchmarks:file": Address("200", names=("own_benchmark",)),
+    "benchmarks:visibility": Address(
+        "403 403 302 403", names=("own_benchmark",), post=True, sent={"visibility": "public"}
+    ),
+    "benchmarks:delete": Address("403 403 302 403", names=("own_benchmark",), post=True),
     "leaderboard:row": Address("200", names=("score",)),
+    "leaderboard:mark": Address(
+        "404 404 404 302", names=("score",), post=True, sent={"do": "flag", "reason": "Its data look odd."}
+    ),
+    "leaderboard:badge": Address("200", names=("score",)),
     "leaderboard:certificate": Address("404", names=("score",)),
     "leaderboard:digests": Address("404", names=("score",)),
     "leaderboard:row_episodes": Address("404", names=("score",)),
+    "standings:duels": Address("200"),
+    "standings:play_next": Address("302", post=True),
+    "standings:people": Address("200", sent={"benchmark": "games-easy"}),
+    "standings:own": Address("200"),
+    "daily:today": Address("200"),
+    "daily:begin": Address("302", post=True),
+    "daily:line": Address("200"),
+    "daily:day": Address("200", names=("day",)),
+    "daily:shared": Address("200", names=("day", "daily_episode")),
+    "daily:card_svg": Address("200", names=("day", "daily_episode")),
+    "daily:card_png": Address("200", names=("day", "daily_episode")),
     "well_known": Address("200"),
 }
 PASSWORD = "correct horse battery"
@@ -196,12 +283,19 @@ FORMS: dict[str, Address] = {
     "webhooks:list": Address("302 422 422 422", post=True),
     "moderation:report": Address("302", names=("content", "episode"), post=True, sent={"reason": "It shows a secret."}),
     "agents:new": Address("302", post=True, sent=ENDPOINT),
+    "connect:new": Address("302", post=True, sent={"name": "laptop"}),
     "agents:edit": Address("404 404 302 404", names=("agent",), post=True, sent=ENDPOINT),
     "agents:upload": Address("302 422 422 422", post=True),
     "play:new": Address("302", post=True, sent={"env_id": ENV_ID}),
     "play:watch_new": Address("302", post=True, sent={"env_id": ENV_ID, "agent": "random", "pace": "1"}),
     "duels:new": Address("302", post=True, sent={"env_id": ENV_ID, "first": "expert", "second": "random", "pace": "1"}),
     "play:join": Address("302 302 409 302", names=("invitation", "one", "seat_token"), post=True),
+    "leaderboard:challenge_new": Address(
+        "302", post=True, sent={"benchmark": "games-easy", "agent": "mine", "kind": "model"}
+    ),
+    "leaderboard:report_new": Address("302 422 422 422", post=True, sent={"benchmark": "games-easy"}),
+    "benchmarks:new": Address("302 422 422 422", post=True),
+    "reported:new": Address("302 422 422 422", post=True),
     "jobs:submit": Address("302", post=True, sent={"agent": "random", "env_id": ENV_ID} | NUMBERS),
     "jobs:estimate": Address("200", post=True, sent={"agent": "random", "env_id": ENV_ID} | NUMBERS),
     "trainings:train": Address("302", post=True, sent={"env_id": ENV_ID, "updates": "10"}),
@@ -249,8 +343,15 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
         webhook=webhook, event="job.ended", topic="job", key=job.id, seq=9, body="{}", due=webhook.created
     )
     invitation = play.begin_against("duel:TicTacToe-v0", None, seat=0, user=owner, visitor="", visibility=visibility)
+    day = days.today()
+    try_of_day = daily.begin(day, owner, "")
+    play.abandon(try_of_day.pk, user=owner, visitor="")
+    episodes.set_visibility(try_of_day, Visibility(visibility))
     return {
+        "day": day.number,
+        "daily_episode": try_of_day.pk,
         "agent": agent.slug,
+        "remote": remotes.create(owner, "connects", visibility=visibility).slug,
         "policy": policy.slug,
         "invitation": invitation.id,
         "seat_token": invitations.address(invitation.seats.get(number=1)).rstrip("/").rpartition("/")[2],
@@ -258,6 +359,11 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
         "upload": upload.pk,
         "webhook": webhook.pk,
         "delivery": delivery.pk,
+        "challenge": challenge_of(owner).pk,
+        "reported": reported_by(owner, visibility).pk,
+        "outside": outside_training_of(owner, visibility).pk,
+        "reported_evaluation": reported_evaluation_of(owner, visibility).pk,
+        "own_benchmark": benchmark_of(owner, visibility).name,
         "training": training.id,
         "episode": episode.id,
         "show": show.id,
@@ -276,6 +382,44 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
         "table": "episodes",
         "format": "csv",
     }
+
+
+def challenge_of(owner: User) -> Challenge:
+    """A challenge that waits for its episodes."""
+    return drawing.draw(owner, benchmarks.load("games-easy"), agent="elsewhere", kind="model")
+
+
+def reported_by(owner: User, visibility: str) -> ReportedRow:
+    """A reported row."""
+    entry = {"env_id": ENV_ID, "mean_return": 0.5, "episodes": 2, "success_rate": 0.5, "score": 0.5}
+    return ReportedRow.objects.create(
+        owner=owner, agent_name="elsewhere", declared="model", benchmark="games-easy",
+        benchmark_version=benchmarks.load("games-easy").version, numbers=[entry], score=0.5, episodes=2,
+        visibility=visibility,
+    )  # fmt: skip
+
+
+def outside_training_of(owner: User, visibility: str) -> OutsideTraining:
+    """A training elsewhere that has sent an entry."""
+    training = curves.begin(owner, "wordle", "elsewhere", visibility=visibility)
+    return curves.record(training, [Sent({"reward": 0.5}, 1)]).training
+
+
+def reported_evaluation_of(owner: User, visibility: str) -> ReportedEvaluation:
+    """An evaluation that another program has reported, with one episode."""
+    source = ReportedEvaluation.Source.VERIFIERS
+    row = reported.begin(owner, "elsewhere", source=source, visibility=visibility)
+    said = [{"role": "user", "content": "Guess."}, {"role": "assistant", "content": "5"}]
+    reported.add(row, [of_sample({"sample_id": "a", "completion": said, "reward": 1.0})])
+    return row
+
+
+def benchmark_of(owner: User, visibility: str) -> OwnBenchmark:
+    """A benchmark of a person, of which one version is ready."""
+    row = OwnBenchmark.objects.create(name=f"{owner.username}.duel", owner=owner, visibility=visibility)
+    document = json.loads(benchmarks.text_of("duel"))
+    BenchmarkVersion.objects.create(benchmark=row, number=1, document=document, state="ready")
+    return row
 
 
 def trained(training: Job) -> Agent:

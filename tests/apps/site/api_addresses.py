@@ -68,6 +68,22 @@ API_TABLE: dict[str, Address] = {
     "api:list_environments": get("200"),
     "api:get_environment": get("200", "env_id"),
     "api:list_variants": get("200", "env_id"),
+    "api:list_outside_trainings": get("200"),
+    "api:begin_outside_training": change(
+        "POST", "401 201 201 201", scope=SUBMIT, body={"project": "wordle", "key": "another"}
+    ),
+    "api:get_outside_training": get("200", "outside"),
+    "api:delete_outside_training": change("DELETE", "401 403 204 403", "outside", scope=MANAGE),
+    "api:log_entries": change(
+        "POST", "401 403 200 403", "outside", scope=SUBMIT, body={"entries": [{"metrics": {"reward": 1.0}}]}
+    ),
+    "api:end_outside_training": change("POST", "401 403 200 403", "outside", scope=SUBMIT, body={"state": "finished"}),
+    "api:get_points": get("200", "outside"),
+    "api:list_reported_evaluations": get("200"),
+    "api:report_evaluation": change("POST", "401 422 422 422", scope=MANAGE),
+    "api:get_reported_evaluation": get("200", "reported_evaluation"),
+    "api:delete_reported_evaluation": change("DELETE", "401 403 204 403", "reported_evaluation", scope=MANAGE),
+    "api:list_reported_episodes": get("200", "reported_evaluation"),
     "api:list_agents": get("200"),
     "api:create_agent": change(
         "POST",
@@ -78,15 +94,34 @@ API_TABLE: dict[str, Address] = {
     "api:try_endpoint": change(
         "POST", "401 200 200 200", scope=MANAGE, body={"spec": {"url": "http://127.0.0.1:1/v1", "model": "m"}}
     ),
+    "api:add_remote": change("POST", "401 201 201 201", scope=MANAGE, body={"name": "laptop"}),
+    "api:get_remote": get("401 404 200 404", "remote", scope=READ),
+    "api:begin_chat": change("POST", "401 404 201 404", "remote", scope=PLAY, body={"env_id": ENV_ID}),
     "api:get_agent": get("200", "agent"),
     "api:change_agent": change("PATCH", "401 404 200 404", "agent", scope=MANAGE, body={"name": "another"}),
     "api:delete_agent": change("DELETE", "401 404 204 404", "agent", scope=MANAGE),
     "api:set_visibility_of_agent": change("PUT", "401 403 200 403", "agent", scope=MANAGE, body=PRIVATE),
+    "api:get_profile": get("200", "agent"),
+    "api:declare_facts": change("PUT", "401 403 200 403", "agent", scope=MANAGE, body={"plays_daily": True}),
+    "api:get_ratings": get("200"),
+    "api:get_daily_seed": get("200"),
+    "api:get_daily_seed_of": get("200", "day"),
+    "api:play_daily_seed": change("POST", "401 201 201 201", scope=PLAY),
+    "api:list_people": get("200", "benchmark"),
     "api:download_weights": get("200", "policy"),
     "api:list_uploads": get("401 200 200 200", scope=READ),
     "api:upload_checkpoint": change("POST", "401 422 422 422", scope=MANAGE),
     "api:get_upload": get("401 404 200 404", "upload", scope=READ),
     "api:list_episodes": get("200"),
+    "api:get_credit": get("409", "episode"),
+    "api:measure_truth": change("POST", "401 409 409 409", "episode", scope=PLAY, body={"agent": "random"}),
+    "api:get_truth": get("409", "episode", "one"),
+    "api:stop_truth": change("DELETE", "401 404 404 404", "episode", "one", scope=PLAY),
+    "api:get_forks": get("200", "episode"),
+    "api:continue_episode": change(
+        "POST", "401 201 201 201", "episode", scope=PLAY, body={"turn": 0, "agent": "random", "count": 2}
+    ),
+    "api:export_forks": get("200", "episode"),
     "api:begin_episode": change("POST", "401 201 201 201", scope=PLAY, body={"env_id": ENV_ID}),
     "api:get_episode": get("200", "episode"),
     "api:list_turns": get("200", "episode"),
@@ -116,6 +151,9 @@ API_TABLE: dict[str, Address] = {
     "api:ask_for_hint": change("POST", "401 200 200 200", "episode", scope=PLAY),
     "api:start_show": change("POST", "401 201 201 201", scope=PLAY, body={"env_id": ENV_ID, "agent": "random"}),
     "api:control_show": change("POST", "401 403 200 200", "show", scope=PLAY, body={"do": "pause"}),
+    "api:take_seat": change("POST", "401 403 200 200", "show", scope=PLAY, body={}),
+    "api:leave_note": change("POST", "401 403 403 403", "show", scope=PLAY, body={"text": "Look left."}),
+    "api:hand_back": change("POST", "401 403 403 403", "show", scope=PLAY, body={}),
     "api:start_duel": change(
         "POST", "401 201 201 201", scope=PLAY, body={"env_id": ENV_ID, "agents": ["expert", "random"]}
     ),
@@ -148,6 +186,7 @@ API_TABLE: dict[str, Address] = {
     "api:resume_evaluation": change("POST", "401 403 200 200", "job", scope=SUBMIT),
     "api:pause_evaluation": change("POST", "401 403 200 200", "job", scope=SUBMIT),
     "api:set_pace_of_evaluation": change("POST", "401 403 200 200", "job", scope=SUBMIT, body={"num_envs": 2}),
+    "api:take_seat_in_evaluation": change("POST", "401 403 200 200", "job", "one", scope=SUBMIT),
     "api:cancel_episode_of_evaluation": change(
         "POST", "401 403 200 200", "job", "one", scope=SUBMIT, body={"counts": True}
     ),
@@ -175,6 +214,25 @@ API_TABLE: dict[str, Address] = {
     "api:list_seasons": get("200", "benchmark"),
     "api:get_leaderboard": get("200", "benchmark"),
     "api:play_ranked_seed": change("POST", "401 201 201 201", "benchmark", scope=PLAY, body={}),
+    "api:add_benchmark": change("POST", "401 422 422 422", scope=MANAGE, body={"document": {}}),
+    "api:get_own_benchmark": get("200", "own_benchmark"),
+    "api:set_benchmark_visibility": change(
+        "PUT", "401 404 200 404", "own_benchmark", scope=MANAGE, body={"visibility": "public"}
+    ),
+    "api:delete_benchmark": change("DELETE", "401 404 204 404", "own_benchmark", scope=MANAGE),
+    "api:draw_challenge": change(
+        "POST", "401 422 422 422", "benchmark", scope=SUBMIT, body={"agent": "mine", "kind": "model"}
+    ),
+    "api:list_challenges": get("401 200 200 200", scope=READ),
+    "api:push_episodes": change("POST", "401 422 422 422", scope=MANAGE),
+    "api:get_challenge": get("401 404 200 404", "challenge", scope=READ),
+    "api:get_challenge_document": get("401 404 200 404", "challenge", scope=READ),
+    "api:report_row": change(
+        "POST", "401 422 422 422", "benchmark", scope=SUBMIT, body={"agent": "", "kind": "model", "environments": []}
+    ),
+    "api:list_reported_rows": get("200", "benchmark"),
+    "api:get_reported_row": get("200", "reported"),
+    "api:delete_reported_row": change("DELETE", "401 404 204 404", "reported", scope=MANAGE),
     "api:get_row": get("200", "score"),
     "api:get_proof": get("200", "score"),
     "api:get_digests": get("404", "score"),

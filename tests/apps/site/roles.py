@@ -12,7 +12,22 @@ from django.urls import reverse
 if TYPE_CHECKING:
     from apps.accounts.models import User
 
-OWNED = {"agent", "policy", "training", "episode", "show", "duel", "job", "job_episode", "score"}
+OWNED = {
+    "agent",
+    "policy",
+    "training",
+    "episode",
+    "show",
+    "duel",
+    "job",
+    "job_episode",
+    "score",
+    "daily_episode",
+    "reported",
+    "own_benchmark",
+    "outside",
+    "reported_evaluation",
+}
 """The objects with a visibility, by their names in the table."""
 ROLES = ("nobody", "somebody else", "the owner", "staff")
 ENV_ID = "game:GuessTheNumber-v0-easy"
@@ -28,6 +43,8 @@ class Address:
     """Which of the objects below fill in the address."""
     post: bool = False
     sent: dict[str, str] = field(default_factory=dict)
+    has_session: bool = True
+    """Whether it knows who asks; if not, everybody is answered as nobody is."""
 
     @property
     def method(self) -> str:
@@ -45,7 +62,8 @@ class Address:
 
     def status(self, role: str, visibility: str = "unlisted") -> int:
         """What this role is answered about objects with this visibility."""
-        if visibility == "private" and self.names_owned and role in ("nobody", "somebody else"):
+        is_stranger = role in ("nobody", "somebody else") or not self.has_session
+        if visibility == "private" and self.names_owned and is_stranger:
             return 404
         statuses = [int(status) for status in self.answers.split()]
         return statuses[0] if len(statuses) == 1 else statuses[ROLES.index(role)]

@@ -1,7 +1,8 @@
 """Nothing says a ranked seed while its season runs: no address, stream, log line or export, to any role.
 
-The addresses are those of the table, so a new one is searched by itself. Searched for are the seeds of a ranked job and
-of a person's ranked episode, the key, and what their first observations have and those of others do not.
+The addresses are those of the table, so a new one is searched by itself. Searched for are the seeds of a ranked job, of
+a person's ranked episode and of today's daily seed, the keys, and what their first observations have and those of
+others do not.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.accounts.models import User
+from apps.daily import days
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
 from apps.jobs import leases
@@ -51,6 +53,7 @@ QUERIES = (
     *("/jobs/{job}/export/" + table for table in ("turns.csv", "turns.jsonl", "scores.csv", "episodes.jsonl")),
     *("/api/v1/jobs/{job}/exports/" + table for table in ("turns.jsonl", "episodes.csv")),
     *("/episodes/?source=" + which for which in ("all", "jobs", "all&mine=on")),
+    "/daily/{day}/",
     "/jobs/{job}/episodes/?outcome=error",
     "/jobs/{job}/lines/?q=seed",
     "/compare/?job={job}&job={other}",
@@ -73,13 +76,20 @@ class Ranked:
     episode: Episode
     """The player's."""
     seeds: set[str] = field(default_factory=set)
+    day: Season | None = None
+    """Today, whose seed the owner has played."""
     lines: set[str] = field(default_factory=set)
     """What is in their first observations and in no other."""
 
     @property
     def secrets(self) -> set[str]:
         """What nobody may be told."""
-        return {*self.seeds, *self.lines, self.season.key.hex()}
+        return {*self.seeds, *self.lines, *self.keys}
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys in hexadecimal digits."""
+        return {season.key.hex() for season in (self.season, self.day) if season is not None}
 
     def client(self, role: str) -> Client:
         """A client of somebody in this role."""
@@ -96,6 +106,7 @@ def ranked(people: dict[str, User | None], monkeypatch: pytest.MonkeyPatch) -> R
     owner, player = people["the owner"], people[PLAYER]
     assert owner is not None
     assert player is not None
+    monkeypatch.setattr(days, "ENVIRONMENTS", (ENV_IDS[1],))
     objects = objects_of(people, "public")
     Job.objects.exclude(pk=objects["training"]).update(state=Job.State.CANCELLED)
     jobs = [submit(owner), submit(owner, "expert")]
@@ -120,6 +131,10 @@ def ranked(people: dict[str, User | None], monkeypatch: pytest.MonkeyPatch) -> R
         found.lines |= _own_lines(each)
     assert len(found.seeds) == 7
     assert len(found.lines) == 4
+    found.day = days.today()
+    found.seeds.add(str(days.seed_of(found.day)))
+    found.lines |= _own_lines(Episode.objects.get(pk=objects["daily_episode"]))
+    assert len(found.lines) == 5
     return found
 
 
@@ -140,7 +155,7 @@ def _own_lines(episode: Episode) -> set[str]:
     return set(re.findall(r"[A-Z]+(?:, [A-Z]+){4}", episode.first_observation))  # the words to search
 
 
-RANKED = {"job", "job_episode", "episode", "score", "benchmark"}
+RANKED = {"job", "job_episode", "episode", "score", "benchmark", "day", "daily_episode"}
 """The names of ranked objects in the table."""
 
 
@@ -159,7 +174,7 @@ def searched(role: str) -> list[tuple[str, Address]]:
 
 def leaks(text: str, ranked: Ranked, *, seeds_only: bool = False) -> list[str]:
     """What of the secrets is in a text, which may be HTML or JSON."""
-    secrets = {*ranked.seeds, ranked.season.key.hex()} if seeds_only else ranked.secrets
+    secrets = {*ranked.seeds, *ranked.keys} if seeds_only else ranked.secrets
     plain = unescape(text)
     return [secret for secret in secrets if secret in plain]
 
@@ -198,7 +213,7 @@ def test_no_address_says_a_ranked_seed(role: str, ranked: Ranked, caplog: pytest
             for part, key in places if {"episode", "job_episode"} & set(address.names) else places[:1]:
                 objects = {**ranked.objects, part: key, "episode": key, "job_episode": key}
                 status, text = ask(client, name, address, objects)
-                if part == "episode" and role == PLAYER:
+                if (part == "episode" and role == PLAYER) or (role == "the owner" and "daily" in name):
                     assert leaks(text, ranked, seeds_only=True) == [], (name, role)
                     continue
                 assert leaks(text, ranked) == [], (name, role)
@@ -238,14 +253,20 @@ def test_no_stream_socket_event_or_export_of_an_account_says_one(ranked: Ranked)
 
 
 def test_everybody_derives_the_seeds_when_the_season_is_over(ranked: Ranked) -> None:
-    numbers = set(Episode.objects.filter(seed__lt=0).values_list("env_id", "seed"))
+    of_season = Episode.objects.filter(seed__lt=0, batch__season=ranked.season)
+    numbers = set(of_season.values_list("env_id", "seed"))
     assert len(numbers) == 7  # both jobs share theirs
     assert reveal(end(ranked.season))
+    assert ranked.day is not None
+    assert Episode.objects.filter(seed__lt=0).count() == 1  # the day is not over
+    assert reveal(end(ranked.day))
     assert not Episode.objects.filter(seed__lt=0).exists()
     client = ranked.client("nobody")
     text = client.get(reverse("api:list_episodes_of_job", args=[ranked.jobs[0].pk])).content.decode()
     seeds = {str(row["seed"]) for row in json.loads(text)["items"]}
     assert seeds < ranked.seeds
+    day = client.get(reverse("daily:day", args=[ranked.day.number])).content.decode()
+    assert str(days.seed_of(ranked.day)) in day
     assert len(seeds) == 6
     for key in (ranked.objects["job_episode"], ranked.episode.pk):
         assert client.get(reverse("episodes:episode", args=[key])).status_code == 200

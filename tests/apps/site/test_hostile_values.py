@@ -251,7 +251,9 @@ def test_no_address_fails_over_some_value(attack: Attack, counted: Counted) -> N
             attack.ask(target, target.base, kind, path=attack.hostile_path(target, part, value))
     assert attack.failures == []
     roles = ("the owner", "nobody", "staff")
-    there = {(name, address.method) for name, address in of_this_test() if {*map(address.status, roles)} != {404}}
+    refused = {401, 403, 404, 405}
+    there = {(name, address.method) for name, address in of_this_test() if not {*map(address.status, roles)} <= refused}
+    there.remove(("leaderboard:push", "POST"))  # its form names a challenge, and nobody has the one that is sent
     assert attack.past == there, "files of a row are there only when it is verified; these are attacked all the same"
     assert set(attack.asked) >= set(values)
     counted("hostile values in addresses and parameters", attack.asked.total() - attack.asked["as it is"])

@@ -1,9 +1,8 @@
 """How numbers, durations and prose are written on pages."""
 
-from typing import Any
-
 import pytest
 
+from apps import pictures
 from apps.site.templatetags import ui
 
 
@@ -34,9 +33,12 @@ def test_a_duration_is_in_words(value: float, text: str) -> None:
 
 
 def test_an_interval_is_drawn_within_its_scale() -> None:
-    drawn: dict[str, Any] = ui.interval(0.5, -1.0, 2.0)
-    assert (drawn["mean"], drawn["low"], drawn["high"]) == ("50.0%", "0.0%", "100.0%")
-    assert drawn["label"] == "0.50, 95 % interval −1.00 to 2.00"
+    drawn = pictures.interval(0.5, -1.0, 2.0)
+    assert '<circle class="mean" cx="50.0%"' in drawn
+    assert '<line class="range" x1="0.0%" x2="100.0%"' in drawn
+    assert 'aria-label="0.50, 95 % interval −1.00 to 2.00"' in drawn
+    assert "zero" not in drawn
+    assert '<line class="zero" x1="50.0%" x2="50.0%"' in pictures.interval(0.5, -0.5, 0.9, -1.0, 1.0)
 
 
 def test_prose_escapes_what_it_quotes() -> None:

@@ -30,6 +30,7 @@ TABLE: dict[str, dict[str, set[str]]] = {
     "duel": {"watch": EVERYBODY, "slot-0": ONLY_THE_OWNER, "slot-1": NOBODY, "slot-": NOBODY, "slot-9": NOBODY},
     "job": {"first": EVERYBODY, "other": EVERYBODY, "watch": NOBODY},
     SHOWCASE: {"home": EVERYBODY, "watch": NOBODY},
+    "outside": {"watch": EVERYBODY, "home": NOBODY},
 }
 """By topic and audience, who may listen. Every topic is also asked for audiences that there are not."""
 NO_AUDIENCES = ("", "seat", "seat-0 ", "seat--1", "seat-\u0660", "watch\0", "SEAT-0", "x" * 10_000)
@@ -54,6 +55,7 @@ def keys_of(people: dict[str, User | None], objects: dict[str, Any], visibility:
         "duel": [duel.id],
         "job": [objects["job"], objects["training"]],
         SHOWCASE: [present().key],
+        "outside": [objects["outside"]],
     }
 
 

@@ -60,7 +60,7 @@ def test_the_end_of_a_training_submits_it_once_even_if_it_is_extended(ada: User)
     assert evaluations() == []
     records.finish(claim)
     (evaluation,) = evaluations()
-    assert evaluation.spec["benchmark"] == "games"
+    assert evaluation.spec["benchmark"] == "games-easy"
     assert evaluation.agent.slug == f"checkpoint-{job.pk}-12"
     assert (evaluation.parent, evaluation.parent_update, evaluation.owner) == (job, 12, ada)
     with pytest.raises(LeaseLost):
@@ -92,7 +92,7 @@ def test_asked_for_while_it_runs_it_waits_for_the_end(client: Client, ada: User)
     client.force_login(ada)
     client.post(f"{job.get_absolute_url()}change/", {"do": "evaluate"})
     assert evaluations() == []
-    assert "will be evaluated on the benchmark games when the training is done" in " ".join(
+    assert "will be evaluated on the benchmark games-easy when the training is done" in " ".join(
         client.get(job.get_absolute_url()).content.decode().split()
     )
     records.finish(claim)

@@ -45,7 +45,7 @@ def test_seeds_that_have_not_begun_make_no_interval(ada: User) -> None:
         operations.submit(ada, small(seed=seed))
     records.record_points(claimed(Job.objects.get(spec__seed=0)), [row(1, 0.4)])
     [arm] = compare.arms(list(Job.objects.all()))
-    assert (len(arm.jobs), arm.begun) == (3, 1)
+    assert (len(arm.members), arm.begun) == (3, 1)
     assert "there is no conclusion yet" in compare.verdict([arm])
 
 
@@ -67,7 +67,7 @@ def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ad
             records.record_points(claim, [row(update, base + 0.01 * seed) for update in range(1, 5)])
             records.finish(claim)
     found = compare.arms(list(Job.objects.all()))
-    assert [(arm.label, len(arm.jobs)) for arm in found] == [("ReBN", 3), ("REINFORCE", 3)]
+    assert [(arm.label, len(arm.members)) for arm in found] == [("ReBN", 3), ("REINFORCE", 3)]
     assert compare.verdict(found).startswith("ReBN solved more than REINFORCE at the end")
     one = compare.arms(list(Job.objects.filter(spec__seed=0)))
     assert "One seed shows no spread" in compare.verdict(one)

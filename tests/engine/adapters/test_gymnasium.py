@@ -1,5 +1,6 @@
 """Our environments through Gymnasium, by Gymnasium's own check."""
 
+import copy
 import re
 import subprocess
 import sys
@@ -94,6 +95,39 @@ def test_gymnasium_makes_vectors_of_them(mode: str) -> None:
     ended = infos["final_info"] if mode == "SameStep" else infos
     assert ended["error"][1] == "format"
     envs.close()
+
+
+def test_gymnasium_makes_vectors_of_processes_with_its_defaults() -> None:
+    ids = [gymnasium.make(ENV_ID).reset(seed=seed)[0] for seed in (1, 2)]
+    envs = gymnasium.make_vec(ENV_ID, num_envs=2, vectorization_mode="async")
+    try:
+        texts, _ = envs.reset(seed=[1, 2])
+        assert texts == tuple(ids)
+        later, *_, infos = envs.step(("\\boxed{5}", "no number, \u00e4\U0001f600"))
+        assert later != texts
+        assert texts == tuple(ids)
+        assert infos["error"][1] == "format"
+    finally:
+        envs.close()
+
+
+def test_texts_are_kept_in_shared_memory_whatever_their_signs_and_refused_if_they_are_too_long() -> None:
+    import multiprocessing
+
+    from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
+
+    from gem.adapters.spaces import SLOT_BYTES, AnyText
+
+    space = AnyText()
+    memory = create_shared_memory(space, n=2, ctx=multiprocessing)
+    texts = read_from_shared_memory(space, memory, n=2)
+    for text in ("", "\u00e4\0\U0001f600\ud800", "x" * SLOT_BYTES):
+        write_to_shared_memory(space, 1, text, memory)
+        assert texts == ("", text)
+        assert copy.deepcopy(texts) == ("", text)
+    with pytest.raises(InvalidArgument, match="shared_memory"):
+        write_to_shared_memory(space, 0, "\u00e4" * SLOT_BYTES, memory)
+    assert (texts[0], texts[-1][:1], len(texts)) == ("", "x", 2)
 
 
 def test_registering_twice_is_harmless_and_every_id_is_there() -> None:

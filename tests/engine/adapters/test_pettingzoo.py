@@ -72,3 +72,13 @@ def test_a_fault_ends_the_episode_for_both() -> None:
         env.step(None)
     assert earned == {"seat_0": -1.0, "seat_1": 1.0}
     assert env.agents == []
+
+
+def test_an_id_with_one_seat_is_refused_in_a_sentence() -> None:
+    for make in (aec_env, parallel_env):
+        with pytest.raises(InvalidArgument, match="game:Sokoban-v0 has one seat"):
+            make("game:Sokoban-v0")
+        with pytest.raises(InvalidArgument, match="has one seat"):
+            make("duel:PrisonersDilemma-v0", opponent="random")
+    with pytest.raises(InvalidArgument, match="duel:TicTacToe-v0 act in turn: use aec_env"):
+        parallel_env("duel:TicTacToe-v0")

@@ -43,7 +43,7 @@ def test_it_lists_environments_of_other_modules(run: Run, coin_row) -> None:
         (["check", "game:Nowhere-v0"], "No environment is registered as 'game:Nowhere-v0'"),
         (["envs", "--module", "there_is_no_such_module"], "there_is_no_such_module cannot be imported"),
         (["replay", "no-such-file.jsonl"], "no-such-file.jsonl cannot be read"),
-        (["eval", "--agent", "random"], "one of the arguments --benchmark --env is required"),
+        (["eval", "--agent", "random"], "one of the arguments --benchmark --env --challenge is required"),
         (["fly"], "invalid choice"),
         (
             ["check", "mine:Own-v0"],

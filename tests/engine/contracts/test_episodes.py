@@ -35,6 +35,15 @@ def test_random_actions_differ(env: gem.Env) -> None:
     assert len({env.sample_random_action() for _ in range(50)}) > 1
 
 
+def test_skipped_random_actions_are_those_that_would_have_been_drawn(env: gem.Env) -> None:
+    env.reset(seed=1)
+    other = env.spawn()
+    other.reset(seed=1)
+    drawn = [env.sample_random_action() for _ in range(4)]
+    other.skip_random_actions(3)
+    assert other.sample_random_action() == drawn[-1]
+
+
 def test_an_action_that_is_not_understood_ends_the_episode(env_id: str, env: gem.Env) -> None:
     if gem.spec(env_id).category not in ("game", "duel", "dialogue"):
         pytest.skip("others have more than one form of action")

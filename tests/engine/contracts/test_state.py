@@ -1,13 +1,17 @@
 """Whoever continues from a state, a copy or a pickle sees the same future, beside what `gemweb check` tries."""
 
+import base64
 import copy
 import json
 import pickle
+import random
+import struct
 
 import pytest
 
 import gem
 from gem.errors import InvalidArgument
+from gem.rng import pack_generator, unpack_generator
 from gem.wrappers import wrap
 from tests.engine.episodes import random_episode, random_turns
 
@@ -62,3 +66,9 @@ def test_wrappers_are_part_of_the_state(env: gem.Env) -> None:
     assert wrapped.unwrapped is env.unwrapped
     assert wrapped.spec is env.spec
     assert wrapped.max_turns == min(4, env.max_turns)
+
+
+def test_states_of_earlier_versions_name_the_generator_in_base_85() -> None:
+    rng = random.Random(7)
+    kept = base64.b85encode(struct.pack("<625I", *rng.getstate()[1])).decode()
+    assert unpack_generator(kept).random() == unpack_generator(pack_generator(rng)).random() == rng.random()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from gem.agents.endpoint import EndpointAgent, EndpointSpec
 from gem.agents.endpoint import agent as agent_module
 from gem.agents.endpoint.amounts import Amount, amount_of, bound_of
 from gem.agents.endpoint.completion import Usage
-from gem.agents.endpoint.ledger import Account, Entry, Ledger, Limits, MemoryStore, Verdict, judge
+from gem.agents.endpoint.ledger import Account, Entry, Ledger, Limits, MemoryStore, StoreHangs, Verdict, judge
 from gem.agents.endpoint.spec import Prices
 from gem.errors import AgentStopped, BudgetUsedUp, EpisodeLimitReached
 from gem.rollout import EpisodeRequest, rollout
@@ -253,3 +254,24 @@ def test_no_server_gets_more_than_any_budget(
     server: ModelServer, fates: list[str], budget: int, num_envs: int, max_tokens: int
 ) -> None:
     check_any_server(server, fates, budget, num_envs, max_tokens)
+
+
+def test_a_store_that_hangs_is_an_error_and_no_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gem.agents.endpoint.ledger.FLUSH_SECONDS", 0.01)
+    goes_on = threading.Event()
+
+    class Hanging(MemoryStore):
+        def write(self, closed: Sequence[Entry], asked: Sequence[Entry]) -> Verdict:
+            goes_on.wait()
+            return super().write(closed, asked)
+
+    store = Hanging()
+    store.reserved[1] = Amount(1, 1)
+    ledger = Ledger(store)
+    with ledger:
+        ledger.book(Entry(1, Account(0), Amount(1, 1), Amount(1, 1)))
+        with pytest.raises(StoreHangs, match="not written within"):
+            ledger.flush()
+    goes_on.set()
+    ledger._thread.join()
+    assert store.total.booked == Amount(1, 1), "it is written when the store answers"

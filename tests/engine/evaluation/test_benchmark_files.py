@@ -174,7 +174,7 @@ def test_the_distance_of_an_anchor_is_in_standard_errors() -> None:
 
 def test_the_order_begins_with_the_first_benchmark_and_ends_with_unions() -> None:
     names = benchmarks.names()
-    assert names[:3] == ["games", "games-easy", "games-hard"]
+    assert names[:3] == ["games-easy", "games-hard", "games"]
     assert names[-1] == "gem-suite-sample"
     found = benchmarks.ranking(SOKOBAN, 1000)
     assert found is not None
@@ -201,8 +201,8 @@ def test_an_earlier_version_is_still_played_as_it_was(monkeypatch: pytest.Monkey
     (tmp_path / "earlier" / "duel-v1.json").write_text(json.dumps(former), "utf-8")
     stored = EvaluationSpec(agent="random", benchmark="duel").model_dump(mode="json")
     monkeypatch.setattr(benchmarks, "_folder", lambda: tmp_path)
-    monkeypatch.setattr(benchmarks, "load", benchmarks.load.__wrapped__)
-    monkeypatch.setattr(benchmarks, "earlier", benchmarks.earlier.__wrapped__)
+    monkeypatch.setattr(benchmarks, "_load", benchmarks._load.__wrapped__)
+    monkeypatch.setattr(benchmarks, "_earlier", benchmarks._earlier.__wrapped__)
     monkeypatch.setattr(benchmarks, "_is_union", benchmarks._is_union.__wrapped__)
     again = EvaluationSpec.model_validate(stored)
     assert not again.is_current

@@ -1,6 +1,7 @@
 """`code:` environments: GEM's ids and rewards, every test's result, and replays that run nothing."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -140,3 +141,36 @@ def test_a_forged_record_breaks_nothing(forged: dict[str, object]) -> None:
 def test_impossible_arguments_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument):
         gem.make("code:CodeContest", **wrong)
+
+
+def test_the_tests_that_a_problem_shows_are_public_and_no_others() -> None:
+    rows = [
+        {
+            "problem": "Add.\n\nInput:\n1 2\nOutput:\n3\n\nNumbers are up to 5.",
+            "tests": {"inputs": ["1 2", "5", "2 2"], "outputs": ["3", "5", "4"]},
+        },
+        {
+            "problem": "def add(a, b)\n\n>>> add(1, 2)\n3\n>>> add(*range(2))\n1\n>>> print(3)\n3",
+            "tests": {"fn_name": "add", "inputs": [[4, 4]], "outputs": [8]},
+        },
+        {"problem": "Say nothing.", "tests": {"inputs": ["x"], "outputs": [""]}},
+    ]
+    env: Any = gem.make("code:Taco8k", dataset=rows)
+    env.reset(seed=0)
+    assert [test.input for test in env.public_tests()] == ["1 2"]
+    env.reset(seed=1)
+    assert [(test.input, test.expected) for test in env.public_tests()] == [((1, 2), 3)]
+    env.reset(seed=2)
+    assert env.public_tests() == []
+    assert env.try_out("print(1)") == []
+
+
+def test_trying_a_program_out_changes_nothing() -> None:
+    env: Any = gem.make(
+        "code:Taco8k", dataset=[{"problem": "Input:\n1 2\nOutput:\n3", "tests": {"inputs": ["1 2"], "outputs": ["3"]}}]
+    )
+    env.reset(seed=0)
+    before = env.get_state()
+    statuses = [env.try_out(code)[0]["status"] for code in ("print(3)", "print(4)", "1/0")]
+    assert statuses == ["passed", "failed", "failed"]
+    assert env.get_state() == before

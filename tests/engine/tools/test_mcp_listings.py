@@ -88,7 +88,8 @@ def test_a_session_may_be_stopped_at_any_moment_and_leaves_no_process() -> None:
     sessions = []
     for name in ("silent", "bad"):
         (connection,) = tool(name)._connections.values()
-        sessions += [mcp_servers._Session(connection.server, connection._start()) for _ in range(5)]
+        arguments = connection.server, connection._start(), connection.handlers
+        sessions += [mcp_servers._Session(*arguments) for _ in range(5)]
     began = time.monotonic()
     for index, seconds in enumerate((0.0, 0.02, 0.1, 0.4, 1.5)):  # as long as they start, and then
         time.sleep(max(0.0, began + seconds - time.monotonic()))

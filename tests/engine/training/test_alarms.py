@@ -1,6 +1,6 @@
 """Alarms are raised by runs that collapse, and not by healthy ones or by noise.
 
-`curves.json` has real runs: those of `python -m bench.training_figures`, the same with GRPO and PPO, and recipes.
+`curves.json` has real runs: those of `python -m bench.training.figures`, the same with GRPO and PPO, and recipes.
 """
 
 from __future__ import annotations

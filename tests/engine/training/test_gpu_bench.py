@@ -1,8 +1,8 @@
-"""`bench.training_gpu` where there is no GPU: it says so, and its code works with a small model."""
+"""`bench.training.gpu` where there is no GPU: it says so, and its code works with a small model."""
 
 import pytest
 
-from bench import training_gpu
+from bench.training import gpu
 
 torch = pytest.importorskip("torch", reason="training is not installed")
 
@@ -11,15 +11,15 @@ torch = pytest.importorskip("torch", reason="training is not installed")
 def test_without_a_gpu_it_says_that_it_was_not_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["training_gpu"])
-    assert training_gpu.main() == 0
+    monkeypatch.setattr("sys.argv", ["gpu"])
+    assert gpu.main() == 0
     assert capsys.readouterr().out == "not run: there is no CUDA device here\n"
 
 
 def test_a_small_model_goes_the_same_way(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["--episodes", "2", "--updates", "2", "--max-tokens", "8"]
-    monkeypatch.setattr("sys.argv", ["training_gpu", "--smoke", *sizes])
-    assert training_gpu.main() == 0
+    monkeypatch.setattr("sys.argv", ["gpu", "--smoke", *sizes])
+    assert gpu.main() == 0
     printed = capsys.readouterr().out
     assert "generation: " in printed
     assert "learning: " in printed
@@ -29,5 +29,5 @@ def test_its_large_model_has_the_size_of_qwen3_0_6b() -> None:
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     with torch.device("meta"):
-        model = Qwen3ForCausalLM(Qwen3Config(**training_gpu.SIZES, tie_word_embeddings=True))
+        model = Qwen3ForCausalLM(Qwen3Config(**gpu.SIZES, tie_word_embeddings=True))
     assert sum(one.numel() for one in model.parameters()) == pytest.approx(0.596e9, rel=0.01)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gem.benchmarks.seeds import COMMON, commitment, derive_seed, keeps, new_key, order_of_play
-from gem.core import check_seed
 from gem.errors import InvalidArgument
+from gem.validation.values import check_seed
 
 KEY = bytes(range(32))
 ENV_ID = "game:Sokoban-v0-easy"

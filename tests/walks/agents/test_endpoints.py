@@ -57,8 +57,8 @@ def test_from_an_address_to_a_game_to_a_score(logged_in: Page, server: ModelServ
     assert "sk-never-shown" not in page.content()
     check_looks(page)
 
-    page.get_by_role("link", name="Watch it play").click()
-    page.get_by_label("Environment", exact=True).select_option("game:GuessTheNumber-v0-hard")
+    page.get_by_role("link", name="Watch it now").click()
+    page.get_by_label("Environment", exact=True).fill("game:GuessTheNumber-v0-hard")
     page.get_by_label("Seed", exact=True).fill("2")
     page.get_by_label("Pace", exact=True).select_option("0.25")
     page.get_by_role("main").get_by_role("button", name="Watch").click()
@@ -89,8 +89,8 @@ def test_long_reasoning_is_folded_and_opens(logged_in: Page, server: ModelServer
     page = logged_in
     page.set_default_timeout(FINISH_MS)
     add(page, server, "ponderer", "ponders")
-    page.get_by_role("link", name="Watch it play").click()
-    page.get_by_label("Environment", exact=True).select_option("game:GuessTheNumber-v0-hard")
+    page.get_by_role("link", name="Watch it now").click()
+    page.get_by_label("Environment", exact=True).fill("game:GuessTheNumber-v0-hard")
     page.get_by_label("Seed", exact=True).fill("2")
     page.get_by_role("main").get_by_role("button", name="Watch").click()
     folded = page.locator("#turn details.reasoning")
@@ -106,8 +106,8 @@ def test_it_rests_when_no_answer_comes_and_is_asked_again(logged_in: Page, serve
     page = logged_in
     page.set_default_timeout(FINISH_MS)
     add(page, server, "shaky", "flaky-1-400")
-    page.get_by_role("link", name="Watch it play").click()
-    page.get_by_label("Environment", exact=True).select_option("game:GuessTheNumber-v0-hard")
+    page.get_by_role("link", name="Watch it now").click()
+    page.get_by_label("Environment", exact=True).fill("game:GuessTheNumber-v0-hard")
     page.get_by_label("Seed", exact=True).fill("2")
     page.get_by_role("main").get_by_role("button", name="Watch").click()
     sentence = "shaky gave no answer at turn 1. The server answered 400."
@@ -136,6 +136,7 @@ def test_others_neither_see_nor_change_it_until_it_is_shared(
     logged_in.get_by_role("link", name="Edit or test").click()
     logged_in.get_by_label("Visibility").select_option("public")
     logged_in.get_by_role("button", name="Save changes").click()
+    expect(logged_in.get_by_role("link", name="Edit or test")).to_be_visible()  # what was sent is saved
     other.goto(address)
     expect(other.get_by_role("heading", level=1)).to_contain_text("private one")
     expect(other.get_by_role("button", name="Delete private one")).to_have_count(0)

@@ -66,8 +66,17 @@ def expect_turn_of(own: Page, other: Page) -> None:
     expect(other.locator("#scoreline")).to_contain_text("The other person's turn")
 
 
-def test_two_people_play_by_a_link(page: Page, second_page: Callable[[], Page]) -> None:
-    first, second = both(page, second_page, TICTACTOE)
+def test_two_people_meet_in_the_lobby_play_and_play_again(page: Page, second_page: Callable[[], Page]) -> None:
+    begin(page, TICTACTOE, "anybody, from the lobby")
+    first, second = page, second_page()
+    second.goto("/play/watch/")
+    check_looks(second)
+    second.locator(f".invites li:has(:text('{TICTACTOE}'))").get_by_role("button", name="Play").first.click()
+    expect(first.locator("#invite")).to_be_empty()
+    second.goto("/play/watch/tv/")
+    expect(second.locator("#tv-screen .board").first).to_be_visible()
+    check_looks(second)
+    second.goto(first.url)
     for turn, cell in enumerate((1, 4, 2, 5, 3)):
         mover, waiter = (first, second) if turn % 2 == 0 else (second, first)
         expect_turn_of(mover, waiter)
@@ -83,6 +92,14 @@ def test_two_people_play_by_a_link(page: Page, second_page: Callable[[], Page]) 
     second.get_by_role("link", name="What spectators saw").click()
     expect(second.locator("[data-player-at]").first).to_have_text("5")
     check_looks(second)
+    ended = first.url
+    first.get_by_role("button", name="Rematch").click()
+    expect(first.locator("#scoreline")).to_contain_text("The other person's turn")
+    assert first.url != ended
+    second.goto("/play/mine/")
+    check_looks(second)
+    second.get_by_role("link", name="Your turn").click()
+    expect_turn_of(second, first)
 
 
 def test_a_spectator_sees_the_turns_but_nothing_hidden(page: Page, second_page: Callable[[], Page]) -> None:
@@ -173,7 +190,8 @@ def test_two_agents_play_and_everybody_watches(page: Page, env_id: str) -> None:
 def test_the_form_asks_for_seats_only_where_there_are_several(page: Page) -> None:
     page.goto("/play/new/?env_id=game:Wordle-v0-easy")
     expect(page.get_by_label("Against")).to_have_count(0)
-    page.get_by_label("Environment", exact=True).select_option(TICTACTOE)
+    page.get_by_label("Environment", exact=True).fill(TICTACTOE)
+    page.keyboard.press("Tab")
     expect(page.get_by_label("Against")).to_be_visible()
     check_looks(page)
 
@@ -187,6 +205,11 @@ def test_a_customer_is_served_in_plain_words(page: Page) -> None:
     page.get_by_label("Action").press("Enter")
     expect(page.locator(".messages li")).to_have_count(3)
     expect(page.locator(".messages li").last).to_be_in_viewport()
+    page.get_by_role("button", name="show_order").click()
+    page.locator(".tool-control:visible input").fill("W0000")
+    expect(page.get_by_label("Action")).to_have_value("\\boxed{show_order order=W0000}")
+    page.get_by_role("button", name="Call show_order").click()
+    expect(page.locator(".messages li").last).to_contain_text("There is no order W0000.")
     page.get_by_role("link", name="Hint").click()
     expect(page.locator("#hint code")).to_be_visible()
     check_looks(page)

@@ -51,6 +51,21 @@ def test_keys_and_buttons_go_from_turn_to_turn(page: Page, address: str) -> None
     page.keyboard.press("End")
     assert turn(page) == str(last)
     expect(page.locator("[data-player-total]")).to_have_text("1.000")
+    page.keyboard.press("Home")
+    page.keyboard.press("r")
+    assert turn(page) == "1", "the first turn opens cells"
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys of the player")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys of the player")).to_be_hidden()
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_label("Link to turn 1")).to_have_value(re.compile("/turns/1/$"))
+    frame = page.get_by_role("textbox", name="Frame for a page").input_value()
+    page.goto(re.findall(r'src="([^"]*)"', frame)[0])
+    page.get_by_role("button", name="First turn").click()
+    expect(page.locator("[data-player-at]").first).to_have_text("0")
+    expect(page.locator("[data-player-turn-text]")).to_contain_text("Instructions")
+    check_looks(page)
 
 
 def test_the_address_follows_and_opens_the_same_turn(page: Page, address: str) -> None:
@@ -107,6 +122,36 @@ def test_a_row_and_a_bar_open_their_turn(page: Page, address: str) -> None:
     expect(page.locator("[data-player-json]")).to_have_attribute("href", re.compile(r"/turns/2/raw\.json$"))
 
 
+def test_the_lens_shows_what_a_turn_was_given_and_worth(page: Page, address: str) -> None:
+    """A worker of the site measures it; the numbers in the browser are those of the server, for any discount."""
+    page.goto(address)
+    page.get_by_role("link", name="Credit").click()
+    expect(page.locator("[data-reading]")).to_contain_text("not measured yet")
+    page.get_by_label("Continuations").select_option("16")
+    page.get_by_label("played by").select_option("random")
+    page.get_by_label("for", exact=True).select_option("turn")
+    page.get_by_role("button", name="Measure the truth").click()
+    expect(page.locator("svg.truth")).to_be_visible()
+    last = turn(page)
+    expect(page.locator("[data-reading]")).to_contain_text(re.compile(rf"^Turn {last}, .* (worth|cost|good)"))
+    page.locator("#gamma").fill("0.7")
+    expect(page.locator("[data-discount]")).to_have_text("0.70")
+    sheet = page.request.get(page.locator("[data-csv]").get_attribute("href") or "").text()
+    names, *rows = [line.split(",") for line in sheet.splitlines()]
+    for name, row in (("togo", "togo"), ("rebn", "rebn"), ("true_random_16", "truth")):
+        numbers = [line[names.index(name)] for line in rows]
+        place = page.locator("[data-row^='truth-'] text" if row == "truth" else f"[data-row='{row}'] output")
+        shown = [float(text.replace("−", "-")) for text in place.all_text_contents()]
+        assert shown == [pytest.approx(float(number), abs=0.0051) for number in numbers if number]
+    page.get_by_role("button", name="Next reward").click()
+    assert turn(page) == "1"  # after the last turn it goes on from the first
+    check_looks(page)
+    page.get_by_role("link", name="Same seed").click()
+    page.get_by_label("Tinted by").select_option("truth")
+    expect(page.locator("[data-cells] a").first).to_have_text("–")
+    check_looks(page)
+
+
 def test_the_server_verifies_it(page: Page, address: str) -> None:
     page.goto(address)
     page.get_by_role("button", name="Verify").click()
@@ -123,6 +168,17 @@ def test_one_plays_on_from_any_turn(page: Page, address: str) -> None:
     expect(page.locator("#turns li")).to_have_count(1)
     page.locator("#board button.cell[data-alt]").first.click(button="right")
     expect(page.locator("#t2")).to_be_visible()
+    page.goto(f"{address}forks/1/")
+    check_looks(page)
+    ends = page.locator("#tree .only-wide a")
+    expect(ends).to_have_count(2)
+    page.locator("[data-go-on] .choices").get_by_text("random").click()
+    page.locator("[data-go-on] .times").get_by_text("4").click()
+    expect(page.locator("[data-command]")).to_contain_text("1 --agent random --count 4")
+    page.get_by_role("button", name="Go on 4 times").click()
+    expect(ends).to_have_count(6)
+    ends.last.locator("text").first.click()
+    expect(page).to_have_url(re.compile(r"/episodes/\w+/$"))
 
 
 def test_it_can_be_read_without_scripts(new_context: Callable[..., object], address: str) -> None:

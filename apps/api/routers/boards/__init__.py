@@ -1,0 +1,1 @@
+"""Operations on benchmarks, boards, challenges and standings."""

@@ -1,0 +1,13 @@
+"""The addresses of connections; known before Django is."""
+
+import re
+
+LINE = re.compile(r"/agents/(?P<slug>[-a-zA-Z0-9_]+)/line/?")
+"""The socket of a remote agent."""
+CHAT = re.compile(r"/e/(?P<episode>[0-9a-z]{1,40})/v1/(?P<what>chat/completions|models)/?")
+"""Chat completions for one episode."""
+
+
+def is_line(path: str) -> bool:
+    """Whether this is the socket of a remote agent, to which programs connect."""
+    return LINE.fullmatch(path) is not None

@@ -1,0 +1,1 @@
+"""Lists of episodes: filters, pages, fragments for other apps, and counts."""

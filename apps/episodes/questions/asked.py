@@ -1,0 +1,104 @@
+"""Questions about an episode that a worker answers, because the answer takes long to compute.
+
+Whoever asks waits in a line, in which people are served in turn. The answer stays in the cache, because it can be
+computed again; Postgres holds only who waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import redis
+from django.core.cache import cache
+from django.db.models.functions import Now
+
+from apps.admission.line import Line, rows
+from apps.episodes.models import Episode, PendingMistakes, PendingVerification
+from apps.leases import LeasedQuerySet
+from apps.queue import enqueue
+
+WAKE_SECONDS = 30
+"""How long after a message to the workers the button sends none for the same episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of a question."""
+
+    found: dict[str, Any] | None = None
+    """The answer; None if there is none yet."""
+    is_waiting: bool = False
+    """Whether a worker has been asked and has not answered."""
+    place: int | None = None
+    """Its place in the queue, from 1; None if it does not wait there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One kind of question: where it waits, and how it is answered."""
+
+    name: str
+    """Names its line, and the keys of its answers in the cache."""
+    task: str
+    """The task that wakes a worker."""
+    waiting: type[PendingVerification | PendingMistakes]
+    """The model of the episodes that wait, with `episode` as the key and `created`."""
+    compute: Callable[[Episode], dict[str, Any]]
+    kept_seconds: int
+    """How long an answer can be read."""
+
+    @property
+    def line(self) -> Line:
+        """The line of all who ask."""
+        return Line(self.name, per_person=2, per_address=4)
+
+    def ask(self, episode: Episode, person: str, address: str) -> Answer:
+        """Wake a worker unless the answer is known, and return what is known.
+
+        Args:
+            person: in whose queue it waits (`apps.admission.models.name_of`).
+            address: the hashed IP address of a person without an account.
+        """
+        try:
+            if cache.get(self._key(episode)) is None and cache.add(f"{self.name}:{episode.pk}", 1, WAKE_SECONDS):
+                waits = {"person": person, "address": address}
+                self.waiting.objects.get_or_create(episode=episode, defaults=waits)
+                enqueue(self.task, episode.pk)
+            return self.latest(episode)
+        except redis.RedisError:
+            return Answer()
+
+    def latest(self, episode: Episode) -> Answer:
+        """The answer, or that no worker has given one yet."""
+        if found := cache.get(self._key(episode)):
+            return Answer(found)
+        if not self._all().filter(pk=episode.pk).exists():
+            return Answer()
+        place = self.line.place(self._rows(self._all().free()), self._busy(), episode.pk)
+        return Answer(is_waiting=True, place=place)
+
+    def answer_next(self) -> bool:
+        """Answer about the episode whose turn it is, in a worker. Returns whether there was one."""
+        self._all().worn().delete()  # all workers that tried it have died
+        claimed = self.line.claim(self._rows(self._all().claimable()), self._busy(), uuid4(), 1)
+        for episode in Episode.objects.filter(pk__in=claimed):
+            cache.set(self._key(episode), self.compute(episode), self.kept_seconds)
+            self._all().filter(pk=episode.pk).delete()
+        return bool(claimed)
+
+    def _all(self) -> LeasedQuerySet[Any]:
+        return self.waiting.objects.all()
+
+    def _busy(self) -> LeasedQuerySet[Any]:
+        """The episodes about which workers compute now."""
+        return self._rows(self._all().filter(lease_until__gt=Now()))
+
+    @staticmethod
+    def _rows(waiting: LeasedQuerySet[Any]) -> LeasedQuerySet[Any]:
+        return rows(waiting, since="created")
+
+    def _key(self, episode: Episode) -> str:
+        return f"{self.name}-answer:{episode.pk}:{episode.seq}"

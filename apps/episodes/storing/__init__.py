@@ -1,0 +1,1 @@
+"""Many finished episodes at once, by COPY."""

@@ -1,0 +1,3 @@
+"""Where the servers of OpenEnv are; known before Django is."""
+
+ROOT = "/openenv/"

@@ -1,0 +1,1 @@
+"""Reads through the REST API (`python -m bench.api`), its event streams (`.events`) and episodes in bulk (`.turns`)."""

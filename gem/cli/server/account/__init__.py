@@ -1,0 +1,1 @@
+"""The commands about one's account on a server."""

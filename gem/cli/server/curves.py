@@ -1,0 +1,127 @@
+"""`gemweb curves`: list trainings elsewhere, and send the curves in files of a trainer, also while they grow."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gem.cli.output.tables import table
+from gem.cli.server import connection
+from gem.cli.server.connection import connect, moment, print_json
+from gem.errors import UsageError
+
+if TYPE_CHECKING:
+    from gem.client import Client
+    from gem.client.schemas import NewEntry, OutsideTraining
+    from gem.curves import LogFile
+
+LOOK_SECONDS = 0.5
+AT_A_TIME = 1_000
+MAX_NAME = 80
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("words", nargs="*", metavar="push PATH", help="send the files at PATH; list yours without it")
+    parser.add_argument("--project", help="the project that they belong to (the name of the folder)")
+    parser.add_argument("--visibility", choices=("public", "unlisted", "private"), help="of those that are new")
+    parser.add_argument("--follow", action="store_true", help="go on while the files grow, until Ctrl-C")
+    connection.add_arguments(parser)
+
+
+def run(
+    words: list[str], project: str | None, visibility: str | None, follow: bool, url: str | None, as_json: bool
+) -> int:
+    """List trainings elsewhere, or send files."""
+    if not words:
+        with connect(url) as client:
+            _list(client, as_json=as_json)
+        return 0
+    if words[0] != "push" or len(words) != 2:
+        raise UsageError("Write gemweb curves, or gemweb curves push PATH.")
+    path = Path(words[1])
+    if not path.exists():
+        raise UsageError(f"{path} does not exist.")
+    with connect(url) as client:
+        pushed = _Pushed(client, path, project or path.resolve().with_suffix("").name[:MAX_NAME], visibility)
+        try:
+            pushed.send()
+            while follow:
+                time.sleep(LOOK_SECONDS)
+                pushed.send()
+        except KeyboardInterrupt:
+            print(file=sys.stderr)
+        pushed.finish(is_over=not follow)
+    if as_json:
+        print_json(pushed.trainings)
+    return 0
+
+
+class _Pushed:
+    """The files below a path, and the trainings that they are."""
+
+    def __init__(self, client: Client, path: Path, project: str, visibility: str | None) -> None:
+        self._client, self._path, self._project, self._visibility = client, path, project, visibility
+        self._logs: dict[Path, tuple[OutsideTraining, list[LogFile]]] = {}
+        self._stored = 0
+
+    @property
+    def trainings(self) -> list[OutsideTraining]:
+        """What was sent to."""
+        return [training for training, _ in self._logs.values()]
+
+    def send(self) -> None:
+        """Send what is new in all files, also in those that have appeared since."""
+        from gem.curves import find_logs, open_log  # noqa: PLC0415 (the other commands start faster without it)
+
+        for place, files in find_logs(self._path).items():
+            if place not in self._logs:
+                self._logs[place] = (self._begin(place), [])
+            training, logs = self._logs[place]
+            known = {log.path for log in logs}
+            logs += [open_log(file) for file in files if file not in known]
+            for entries in _in_parts(logs):
+                self._stored += self._client.curves.log(training.id, entries).stored
+
+    def finish(self, *, is_over: bool) -> None:
+        """Say what was sent; and to the site, that the trainings have ended, if nothing more is expected."""
+        for training, _ in self._logs.values():
+            if is_over:
+                self._client.curves.end(training.id)
+            print(f"{training.name}: {training.url}", file=sys.stderr)
+        print(f"{self._stored:,} entries stored that the site did not have.", file=sys.stderr)
+
+    def _begin(self, place: Path) -> OutsideTraining:
+        inside = place.relative_to(self._path).as_posix() if place != self._path else place.stem
+        name = self._path.resolve().name if inside == "." else inside
+        visibility = self._visibility
+        return self._client.curves.begin(self._project, name[-MAX_NAME:], visibility=visibility)  # type: ignore[arg-type]
+
+
+def _in_parts(logs: Sequence[LogFile]) -> Iterator[list[NewEntry]]:
+    """What is new in files, at most `AT_A_TIME` entries at a time."""
+    from gem.client.schemas import NewEntry  # noqa: PLC0415 (as above)
+
+    for log in logs:
+        entries = [NewEntry(metrics={**e.metrics}, step=e.step, time=e.time, id=e.key) for e in log.read()]
+        for first in range(0, len(entries), AT_A_TIME):
+            yield entries[first : first + AT_A_TIME]
+
+
+def _list(client: Client, *, as_json: bool) -> None:
+    trainings = list(client.curves.list(mine=True, most=100))
+    if as_json:
+        print_json(trainings)
+        return
+    if not trainings:
+        print("You have no training elsewhere. gemweb curves push PATH sends the curves of one.")
+        return
+    rows = []
+    for one in trainings:
+        last = "" if one.last_step is None else f"{one.last_step:,}"
+        rows.append([one.id, one.state, one.project, one.name, last, f"{one.entries:,}", moment(one.heard)])
+    table(["training", "state", "project", "name", "step", "entries", "last heard of (UTC)"], rows)

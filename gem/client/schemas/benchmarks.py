@@ -1,0 +1,43 @@
+"""Benchmarks that people add."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from gem.client.schemas.base import Answer, Body, Visibility
+
+
+class NewBenchmark(Body):
+    """A benchmark to add, or a version of one."""
+
+    document: dict[str, Any]
+    """The file, as `gemweb benchmark check` reads it. Behind the name of its owner, its `name` is that on the site."""
+    visibility: Visibility | None = None
+    """Who may see it, `private` by default; a new version leaves that as it is. It can never be closed again."""
+
+
+class BenchmarkVersion(Answer):
+    """A version of a benchmark, which is never changed."""
+
+    number: int
+    state: Literal["checking", "ready", "refused"]
+    """A worker checks a version before anything is played."""
+    problems: list[str]
+    """All reasons for which it was refused."""
+    notes: list[str]
+    """What keeps it from being played on this site."""
+    created: datetime
+
+
+class OwnBenchmark(Answer):
+    """A benchmark of a person."""
+
+    name: str
+    """Such as `ada.chess`: what jobs and addresses call it."""
+    owner: str
+    visibility: Visibility
+    versions: list[BenchmarkVersion]
+    """The newest first."""
+    created: datetime
+    url: str

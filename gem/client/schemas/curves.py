@@ -1,0 +1,112 @@
+"""Trainings that run elsewhere: how one begins, what it sends, and its curves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from gem.client.schemas.base import Answer, Body, Id, Visibility
+
+MOST_ENTRIES = 2_000
+Name = Annotated[str, Field(min_length=1, max_length=80)]
+
+
+class NewOutsideTraining(Body):
+    """A training elsewhere to begin, or to go on with if there is one with this key in this project."""
+
+    project: Name
+    key: Name
+    """What your program calls it. The same key goes on with the same training."""
+    name: Annotated[str, Field(max_length=80)] = ""
+    """What pages call it; the key if it is empty."""
+    group: Annotated[str, Field(max_length=80)] = ""
+    config: dict[str, Any] = {}
+    """Its settings. Trainings whose settings differ only in their seed are one curve in comparisons."""
+    visibility: Visibility | None = None
+
+
+class OutsideTraining(Answer):
+    """A training elsewhere. What it says is reported: the site has not checked it."""
+
+    id: Id
+    url: str
+    project: str
+    key: str
+    name: str
+    group: str
+    owner: str
+    source: Literal["trackio", "api"]
+    visibility: Visibility
+    state: Literal["running", "finished", "crashed"]
+    """As its program has said; one that dies says nothing."""
+    reason: str
+    config: dict[str, Any]
+    entries: int
+    """How many are stored; the number of the last one."""
+    last_step: int | None
+    latest: dict[str, float]
+    """The last value of each metric that arrived."""
+    transcripts: int
+    notes: list[str]
+    """What was sent and not kept."""
+    created: datetime
+    heard: datetime
+    """When something last arrived."""
+
+
+class OutsideTrainingPage(Answer):
+    """Trainings elsewhere, the newest first."""
+
+    items: list[OutsideTraining]
+    next: str | None = None
+
+
+class NewEntry(Body):
+    """Metrics of a step."""
+
+    metrics: dict[str, Any]
+    """Numbers by name. Nested objects are joined by slashes; `trackio.trace` and `trackio.table` become transcripts."""
+    step: Annotated[int, Field(ge=-(2**53), le=2**53)] | None = None
+    """The step after the last one if it is left out."""
+    time: Annotated[float, Field(ge=0, le=4_102_444_800)] | None = None
+    """When it was logged, in seconds since 1970; now if it is left out."""
+    id: Annotated[str, Field(max_length=200)] = ""
+    """An entry with the same id is stored once; without one, equal entries are one."""
+
+
+class NewEntries(Body):
+    """Entries of a training elsewhere, in any order."""
+
+    entries: Annotated[list[NewEntry], Field(max_length=MOST_ENTRIES)]
+
+
+class EntriesStored(Answer):
+    """What became of entries. They are on disk when this is answered."""
+
+    stored: int
+    repeated: int
+    """Entries that were stored already."""
+    entries: int
+    """How many the training has now."""
+
+
+class OutsideEnd(Body):
+    """How a training elsewhere ended."""
+
+    state: Literal["finished", "crashed"]
+    reason: Annotated[str, Field(max_length=2000)] = ""
+
+
+class OutsidePoints(Answer):
+    """The points that arrived after an entry, as columns of equal length, ordered by step."""
+
+    last: int
+    """The last entry in it: ask for those after it next."""
+    over: bool
+    whole: bool
+    """Whether these are all points, which replace what was read before."""
+    steps: list[int]
+    seconds: list[float]
+    metrics: dict[str, list[float | None]]

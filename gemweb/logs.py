@@ -1,0 +1,55 @@
+"""What processes log: lines to read, or JSON for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import structlog
+
+_AS_JSON = [
+    structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+    structlog.processors.format_exc_info,
+    structlog.processors.JSONRenderer(),
+]
+_AS_LINES = [
+    structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0, exception_formatter=structlog.dev.plain_traceback)
+]
+_LOGGERS: dict[str, dict[str, Any]] = {
+    "django.server": {"level": "WARNING"},
+    "httpx2": {"level": "WARNING"},
+    "mcp": {"level": "WARNING"},
+    "gem.datasets": {"level": "ERROR"},  # pages show which environments use samples
+    "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it would format its own lines
+    "uvicorn.error": {"handlers": [], "propagate": True},
+}
+
+
+def configure(level: str, *, as_json: bool) -> dict[str, Any]:
+    """Configure structlog, and return what Django configures logging with."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.processors.StackInfoRenderer(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    formatter = {
+        "()": structlog.stdlib.ProcessorFormatter,
+        "processors": [
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            *(_AS_JSON if as_json else _AS_LINES),
+        ],
+        "foreign_pre_chain": [structlog.stdlib.add_log_level, structlog.stdlib.add_logger_name],
+    }
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"line": formatter},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "root": {"handlers": ["console"], "level": level},
+        "loggers": _LOGGERS,
+    }

@@ -1,0 +1,68 @@
+// The page of a tree: the line that shows the turn of the player, the slider under the drawing, and the words and the
+// command of the form, which follow what is chosen.
+
+const THUMB = 16;
+const player = document.querySelector(".metro-player");
+const scrubber = document.getElementById("scrub");
+const form = document.querySelector("[data-go-on]");
+
+/** Move the line of the turn in both drawings, and put the slider under the turns that it goes through. */
+function place() {
+  const turn = Number(scrubber.value);
+  for (const metro of document.querySelectorAll("[data-metro]")) {
+    const { metro: direction, first, step, turns } = metro.dataset;
+    const at = Number(first) + turn * Number(step);
+    const [line, text] = metro.querySelector("[data-here]").children;
+    text.textContent = turn;
+    if (direction === "across") {
+      for (const end of ["x1", "x2"]) line.setAttribute(end, at);
+      text.setAttribute("x", at);
+      text.setAttribute("y", 30);
+      text.setAttribute("dx", 10);
+      under(metro, Number(first), Number(turns) * Number(step));
+    } else {
+      for (const end of ["y1", "y2"]) line.setAttribute(end, at);
+      text.setAttribute("x", 32);
+      text.setAttribute("y", at - 4);
+    }
+  }
+}
+
+/** The slider begins and ends where the first and the last turn of this episode are. */
+function under(metro, first, length) {
+  const share = (pixels) => `${(100 * pixels) / metro.viewBox.baseVal.width}%`;
+  player.style.setProperty("--from", `calc(${share(first)} - ${THUMB / 2}px)`);
+  player.style.setProperty("--span", `calc(${share(length)} + ${THUMB}px)`);
+}
+
+/** What the button and the command say. */
+function say() {
+  const chosen = new FormData(form);
+  const agent = chosen.get("agent") === "other" ? chosen.get("other") : chosen.get("agent");
+  const count = Number(chosen.get("count"));
+  const times = count === 1 ? "once" : `${count} times`;
+  form.querySelector("[data-go-on-words]").textContent = agent === "you" ? "Play on from here" : `Go on ${times}`;
+  const more = agent === "you" ? "" : ` --agent ${agent}${count === 1 ? "" : ` --count ${count}`}`;
+  const command = `gemweb fork ${form.dataset.id} ${scrubber.value}${more}`;
+  document.querySelector("[data-command]").textContent = command;
+  document.querySelector("[data-command-copy]").dataset.copy = command;
+}
+
+function follow() {
+  place();
+  say();
+}
+
+// A running branch changes the table: what was chosen in it stays chosen.
+let chosen = [];
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  if (event.detail.target.id === "ends") chosen = [...document.querySelectorAll('[name="end"]:checked')].map((box) => box.value);
+});
+document.addEventListener("htmx:oobAfterSwap", () => {
+  for (const box of document.querySelectorAll('[name="end"]')) box.checked = chosen.includes(box.value);
+});
+
+document.addEventListener("turn", follow);
+document.addEventListener("htmx:afterSettle", place);
+form.addEventListener("change", say);
+follow();

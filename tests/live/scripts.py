@@ -1,0 +1,15 @@
+"""The environments whose episodes programs of others play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import gem
+from gem.registry import EnvSpec
+
+
+def playable(cost: str) -> Iterator[EnvSpec]:
+    """The environments of the catalog with one seat that replay exactly and are there on this machine."""
+    for spec in gem.registry.specs():
+        if (spec.cost, spec.seats, spec.replay) == (cost, 1, "exact") and not spec.missing_packages():
+            yield spec
