@@ -299,7 +299,8 @@ def test_a_job_is_submitted_followed_fetched_and_replayed(logged_in: Run, tmp_pa
 
 
 def test_jobs_are_compared_by_their_ids_and_stop_when_that_is_decided(logged_in: Run, client: Client) -> None:
-    wanted = ("--env", "game:GuessTheNumber-v0-easy", "--episodes", "200")
+    # More than workers record at once, because the comparison is looked at when something was recorded.
+    wanted = ("--env", "game:GuessTheNumber-v0-easy", "--episodes", "5000")
     code, out, err = logged_in("submit", "--agent", "random", "--agent", "expert", *wanted, "--show", "0.03")
     assert (code, "A difference of 3.0 points takes" in out) == (0, True), err
     random = json.loads(logged_in("submit", "--agent", "random", *wanted, "--json")[1])["id"]
@@ -310,7 +311,7 @@ def test_jobs_are_compared_by_their_ids_and_stop_when_that_is_decided(logged_in:
     assert (code, "stopped. Decided after" in out) == (0, True), "to stop so is to succeed"
     decision = client.jobs.get(job).decision
     assert decision is not None
-    assert (decision.against, decision.planned, decision.is_decided) == (random, 200, True)
+    assert (decision.against, decision.planned, decision.is_decided) == (random, 5000, True)
 
     code, out, err = logged_in("compare", random, job)
     assert code == 0, err

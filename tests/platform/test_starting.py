@@ -2,12 +2,14 @@
 
 import re
 import signal
+from functools import partial
 from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
 
+from tests.live.processes import wait_for
 from tests.platform.conftest import Start
 from tests.services import Stack, forget_state
 
@@ -18,6 +20,14 @@ def children(stack: Stack) -> list[psutil.Process]:
 
 def alive(processes: list[psutil.Process]) -> list[str]:
     return [each.name() for each in processes if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+
+
+def loaded_by(process: psutil.Process) -> list[str]:
+    return [place.path for place in process.memory_maps()]
+
+
+def any_loaded(process: psutil.Process, word: str) -> bool:
+    return any(word in path for path in loaded_by(process))
 
 
 def test_the_page_is_served_when_it_says_so(stack: Stack) -> None:
@@ -36,8 +46,9 @@ def test_no_process_loads_what_a_few_requests_need(stack: Stack) -> None:
     stack.wait_for("Log in as the administrator")
     heavy = re.compile(r"/(torch|pyarrow|numpy|sympy)/")
     for name in ("play", "worker", "scheduler"):
-        loaded = [place.path for place in psutil.Process(stack.pids()[name]).memory_maps()]
-        assert any("psycopg" in path for path in loaded)
+        process = psutil.Process(stack.pids()[name])
+        wait_for(partial(any_loaded, process, "psycopg"), f"{name} to load Django")
+        loaded = loaded_by(process)
         assert [path for path in loaded if heavy.search(path)] == [], name
 
 
