@@ -88,10 +88,10 @@ def estimate_return(seeds: Iterable[SeedSums]) -> Estimate:
     n = sum(row.n for row in rows)
     mean = math.fsum(row.return_sum for row in rows) / n
     low, high = min(row.return_low for row in rows), max(row.return_high for row in rows)
-    if high - low <= SAME * max(1.0, abs(low), abs(high)):
-        return Estimate(mean, None, None, len(rows), equal_reason(len(rows), "returns"))
     if len(rows) < MIN_SEEDS:
         return Estimate(mean, None, None, len(rows), few_reason(len(rows)))
+    if high - low <= SAME * max(1.0, abs(low), abs(high)):
+        return Estimate(mean, None, None, len(rows), equal_reason(len(rows), "returns"))
     squares = math.fsum(row.return_squares for row in rows)
     if low >= 0 and high <= 1 and squares >= mean * n - SAME * n:  # x² is below x between 0 and 1
         return estimate_share((row.n, row.return_sum) for row in rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from apps.agents.models import Agent
@@ -49,6 +49,7 @@ class EnvForecast:
     turns: Range | None
     tokens_in: Range | None
     tokens_out: Range | None
+    """Tokens are None also where the agent's server has not counted any."""
     seconds: Range | None
     """Of one worker."""
 
@@ -113,6 +114,11 @@ class Forecast:
         return self.env_ids(Source.UNKNOWN)
 
     @property
+    def uncounted(self) -> list[str]:
+        """The environments that were played without a count of tokens. Their tokens are in no total."""
+        return [part.env_id for part in self.parts if part.source is not Source.UNKNOWN and part.tokens_in is None]
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing is known of any environment."""
         return bool(self.parts) and len(self.unknown) == len(self.parts)
@@ -141,6 +147,8 @@ def forecast(agent: Agent, spec: EvaluationSpec, parts: Iterable[EvaluationPart]
             found.append(_from_limit(env_id, count, elsewhere, limit))
         else:
             found.append(_unknown(env_id, count, limit))
+    if agent.kind == Agent.Kind.ENDPOINT:
+        found = [_without_count(part) for part in found]
     return _total(found, (agent.set_up or {}).get("prices"), own)
 
 
@@ -195,6 +203,12 @@ def _from_limit(env_id: str, count: int, elsewhere: Sequence[Pace], limit: int) 
 def _unknown(env_id: str, count: int, limit: int) -> EnvForecast:
     turns = Range.between(1.0, float(limit)).times(count) if limit else None
     return EnvForecast(env_id, count, Source.UNKNOWN, 0, turns, None, None, None)
+
+
+def _without_count(part: EnvForecast) -> EnvForecast:
+    """Of a model behind a server: no tokens at all mean that the server does not count them."""
+    amounts = [amount for amount in (part.tokens_in, part.tokens_out) if amount is not None]
+    return part if any(amount.high for amount in amounts) else replace(part, tokens_in=None, tokens_out=None)
 
 
 def _around(values: Iterable[float]) -> Range:

@@ -39,6 +39,8 @@ class Estimate:
     half_width: float | None
     """About half the width of the mean return's 95 % interval."""
     token_budget: int | None
+    money_budget: float | None = None
+    """At the prices of the agent."""
 
     @property
     def evidence(self) -> int:
@@ -52,14 +54,26 @@ class Estimate:
         return self.seconds.plus(Range(wait, wait, wait))
 
     @property
-    def may_exceed_budget(self) -> bool:
-        """Whether its token budget may stop it."""
-        return self.token_budget is not None and self.forecast.tokens.high > self.token_budget
+    def exceeded(self) -> list[str]:
+        """Which budgets will stop it, as far as anybody can tell: `token`, `money`."""
+        return [name for name, budget, needed in self._budgets if needed.low > budget]
 
     @property
-    def exceeds_budget(self) -> bool:
-        """Whether its token budget will stop it, as far as anybody can tell."""
-        return self.token_budget is not None and self.forecast.tokens.low > self.token_budget
+    def at_risk(self) -> list[str]:
+        """Which further budgets may stop it: they have to do also where no tokens are counted."""
+        is_low = bool(self.forecast.uncounted)
+        return [
+            name for name, budget, needed in self._budgets if needed.low <= budget and (is_low or budget < needed.high)
+        ]
+
+    @property
+    def _budgets(self) -> list[tuple[str, float, Range]]:
+        """The budgets that it has, each with what it will need of it."""
+        needs = (
+            ("token", self.token_budget, self.forecast.tokens),
+            ("money", self.money_budget, self.forecast.cost),
+        )
+        return [(name, budget, needed) for name, budget, needed in needs if budget is not None and needed is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +112,7 @@ def estimate(
         workers=workers,
         half_width=_half_width(found.own, spec),
         token_budget=spec.token_budget,
+        money_budget=spec.money_budget,
     )
 
 

@@ -6,12 +6,15 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import User
+from apps.agents import operations as agents
 from apps.agents.models import Agent
 from apps.jobs import estimates, operations
 from apps.jobs.estimates import Range, Source
 from apps.jobs.estimates.paces import Pace, paces
 from apps.jobs.models import Job, JobBooks, Shard
 from apps.jobs.templatetags.jobs import amounts
+from gem.agents.endpoint import EndpointSpec
+from gem.agents.endpoint.spec import Prices
 from gem.evaluation.spec import EvaluationSpec
 from tests.html import tight
 
@@ -133,8 +136,41 @@ def test_a_budget_that_will_not_do_is_told_before(ada: User) -> None:
         budget: estimates.estimate(own, request(own, EASY, token_budget=budget), known)
         for budget in (10_000, 100_000, 10_000_000)
     }
-    assert [found.exceeds_budget for found in told.values()] == [True, False, False]
-    assert [found.may_exceed_budget for found in told.values()] == [True, True, False]
+    assert [found.exceeded for found in told.values()] == [["token"], [], []]
+    assert [found.at_risk for found in told.values()] == [[], ["token"], []]
+
+
+def test_a_budget_of_money_that_will_not_do_is_told_before_too(ada: User) -> None:
+    priced = EndpointSpec(url="https://models.example.org/v1", model="m", max_tokens=100, prices=Prices(**PRICES))
+    own = agents.create(ada, "own", priced)
+    played(own, EASY, *[(50, 200, 50_000, 10.0)] * 4)
+    needed = estimates.estimate(own, request(own, EASY), Job.objects.all()).forecast.cost
+    assert needed is not None
+    told = [
+        estimates.estimate(own, request(own, EASY, money_budget=budget), Job.objects.all())
+        for budget in (needed.low / 2, needed.expected, needed.high * 2)
+    ]
+    assert [found.exceeded for found in told] == [["money"], [], []]
+    assert [found.at_risk for found in told] == [[], ["money"], []]
+    both = estimates.estimate(
+        own, request(own, EASY, money_budget=needed.low / 2, token_budget=10_000), Job.objects.all()
+    )
+    assert both.exceeded == ["token", "money"]
+
+
+def test_a_server_that_counts_no_tokens_is_no_proof_that_there_are_none(as_ada: Client, ada: User) -> None:
+    limited = EndpointSpec(url="https://models.example.org/v1", model="m", max_tokens=100)
+    own = agents.create(ada, "own", limited)
+    played(own, EASY, (50, 200, 0, 10.0))
+    found = estimates.estimate(own, request(own, EASY, token_budget=10_000), Job.objects.all())
+    assert (found.forecast.uncounted, found.exceeded, found.at_risk) == ([EASY], [], ["token"])
+    form = {"agent": own.slug, "env_id": EASY, "episodes_per_env": 100, "seed": 0, "num_envs": 8, "token_budget": 10000}
+    page = tight(as_ada.get("/jobs/new/estimate/", form))
+    assert f'Its server has counted no tokens</b> in <span class="id">{EASY}</span>' in page
+    assert "The token budget may stop it</b>" in page
+    random = Agent.objects.get(slug="random")
+    played(random, EASY, (50, 200, 0, 10.0))
+    assert forecast(random, EASY).uncounted == [], "it never uses any"
 
 
 def test_it_is_corrected_while_the_job_runs(ada: User) -> None:

@@ -31,6 +31,8 @@ def test_below_ten_seeds_there_is_no_interval_and_it_says_why() -> None:
         assert not estimate.excludes_zero
     assert estimate_share([(4, 2)] * 10).interval is not None
     assert estimate_share([(1, 1)]).reason.startswith("No interval: 1 seed says")
+    assert estimate_return(seeds([1.0])).reason.startswith("No interval: 1 seed says")
+    assert estimate_return(seeds(*[[1.0]] * 9)).reason.startswith("No interval: 9 seeds say")
 
 
 def test_equal_returns_have_no_interval() -> None:
