@@ -60,10 +60,12 @@ class Estimate:
 
     @property
     def at_risk(self) -> list[str]:
-        """Which further budgets may stop it: they have to do also where no tokens are counted."""
-        is_low = bool(self.forecast.uncounted)
+        """Which further budgets may stop it: where no tokens are counted, each of them may."""
+        leaves_out = bool(self.forecast.uncounted)
         return [
-            name for name, budget, needed in self._budgets if needed.low <= budget and (is_low or budget < needed.high)
+            name
+            for name, budget, needed in self._budgets
+            if needed.low <= budget and (leaves_out or budget < needed.high)
         ]
 
     @property
