@@ -19,7 +19,6 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 import gem
-from apps.accounts import quotas
 from apps.admission.line import Line, note_spent, rows
 from apps.agents.seal import CannotUnseal
 from apps.holders import new_token
