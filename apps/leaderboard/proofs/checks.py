@@ -59,7 +59,7 @@ def ask_again() -> int:
     stuck = Reexecution.objects.filter(state=Reexecution.State.UNKNOWN)
     count = stuck.update(
         state=Reexecution.State.WAITING, leaves=[], turns=0, actions=0, notes={}, choices="", attempt=0,
-        field="", place="", difference="",
+        field="", place="", difference="", ended=None,
     )  # fmt: skip
     wake_workers()
     return count

@@ -2,7 +2,7 @@
 
 A record is verified by running every command again. If a command then gives something else than the record says, its
 output is taken from the record only where it may honestly differ: where the two differ in nothing but times and dates,
-where a second run differs from the first, or where the command was ended by a limit. Whatever is taken, paths, modes
+where a second run differs from the first in more than these, or where the command was ended by a limit. Whatever is taken, paths, modes
 and exit codes have to be those of the command that was run here, so a record cannot bring files of its own.
 """
 
@@ -37,7 +37,7 @@ def settle(recorded: object, first: Result, run_again: Callable[[], Result]) -> 
         return None
     if _masked(recorded) == _masked(first) or any(_STOPPED.search(each["output"]) for each in (recorded, first)):
         return recorded
-    return recorded if run_again() != first else None
+    return recorded if _masked(run_again()) != _masked(first) else None
 
 
 def _has_same_places(recorded: Mapping[str, Any], first: Result) -> bool:
