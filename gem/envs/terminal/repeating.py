@@ -2,8 +2,9 @@
 
 A record is verified by running every command again. If a command then gives something else than the record says, its
 output is taken from the record only where it may honestly differ: where the two differ in nothing but times and dates,
-where a second run differs from the first in more than these, or where the command was ended by a limit. Whatever is taken, paths, modes
-and exit codes have to be those of the command that was run here, so a record cannot bring files of its own.
+where a second run differs from the first in more than these, or where the command was ended by a limit. Whatever is
+taken, paths, modes and exit codes have to be those of the command that was run here, so a record cannot bring files of
+its own.
 """
 
 from __future__ import annotations
