@@ -29,6 +29,8 @@ LARGE = {
     "openenv-core-0.2": ["openenv-core==0.2.3"],
     "inspect": ["inspect-ai==0.3.285"],
     "prime-runs": ["prime-runs==0.1.4"],  # what verifiers 0.4 uploads with
+    "skyrl-gym": ["skyrl-gym==0.4.0", "pyarrow", "pydantic"],
+    "verifiers": ["verifiers==0.2.1"],  # the newest one whose environments are loaded by `load_environment`
 }
 """The same, for environments that only long tests need; the first of these makes them."""
 INSTALL_SECONDS = 240

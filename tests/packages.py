@@ -4,6 +4,7 @@ Each process of a run reads all tests, and one of them runs the tests of a file:
 tests use. `pytest.importorskip` imports it.
 """
 
+import importlib
 from importlib.util import find_spec
 
 import pytest
@@ -14,3 +15,14 @@ def skip_without(*packages: str) -> None:
     for package in packages:
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed", allow_module_level=True)
+
+
+def framework(module: str, distribution: str) -> None:
+    """Skip the tests of the module that calls this where a framework is absent, and fail where it cannot be imported.
+
+    `pytest.importorskip` passes over both, which hides that the list of packages in `examples/README.md` is incomplete.
+    """
+    if find_spec(module) is None:
+        reason = f"{distribution} is not installed; examples/README.md says how to check it"
+        pytest.skip(reason, allow_module_level=True)
+    importlib.import_module(module)

@@ -21,5 +21,6 @@ function loadInstead(event) {
 }
 
 function load(part) {
-  window.htmx.ajax("GET", `${reading.dataset.address}?part=${part.id}`, { target: part, swap: "outerHTML" });
+  const address = `${reading.dataset.address}?part=${part.id}`;
+  window.htmx.ajax("GET", address, { source: part, target: part, swap: "outerHTML" }); // of one source, one at a time
 }

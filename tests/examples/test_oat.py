@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("oat", reason="oat-llm is not installed; examples/README.md says how to check it")
+from tests.packages import framework
+
+framework("oat", "oat-llm")
 
 from gem.agents import Request, make_agent
 from tests.examples.hollow import hollow

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("openrlhf", reason="openrlhf is not installed; examples/README.md says how to check it")
+from tests.packages import framework
+
+framework("openrlhf", "openrlhf")
 
 from openrlhf.utils.agent import AgentExecutorBase
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("RL2", reason="rl-square is not installed; examples/README.md says how to check it")
+from tests.packages import framework
+
+framework("RL2", "rl-square")
 
 from tests.examples.hollow import hollow
 from tests.examples.scripted import expert_plays, replies, several_turns, tokenizer

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip(
-    "tinker_cookbook", reason="tinker-cookbook is not installed; examples/README.md says how to check it"
-)
+from tests.packages import framework
+
+framework("tinker_cookbook", "tinker-cookbook")
 
 from tinker_cookbook.completers import TokenCompleter, TokensWithLogprobs
 from tinker_cookbook.rl.data_processing import trajectory_to_data

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("verl", reason="verl is not installed; examples/README.md says how to check it")
+from tests.packages import framework
+
+framework("verl", "verl")
 
 import hydra
 from omegaconf import OmegaConf
@@ -75,8 +77,9 @@ async def test_it_stays_within_the_length_of_a_response() -> None:
 
 
 def test_the_rows_have_what_the_loop_reads(tmp_path: Any) -> None:
-    pandas = pytest.importorskip("pandas")
+    import pandas as pd
+
     examples.verl_agent_loop.write_rows(str(tmp_path / "rows.parquet"), seeds=3)
-    rows = pandas.read_parquet(tmp_path / "rows.parquet")
+    rows = pd.read_parquet(tmp_path / "rows.parquet")
     assert [row["index"] for row in rows["extra_info"]] == [0, 1, 2]
     assert rows["prompt"][0][0]["role"] == "user"
