@@ -73,6 +73,8 @@ class Env(RecordConstructorArgs, ABC):
     return_bounds: ClassVar[tuple[float, float] | None] = None
     """The lowest and the highest possible return of an episode, where a class declares them. They bound the mean of an
     evaluation of which episodes are missing."""
+    unrepeated: tuple[str, ...] = ()
+    """What did not repeat while a record of the present episode was verified, and was taken from it instead."""
     draw_key: int = 0
     """What random actions and the draws of agents depend on besides the seed: the key of `draw_anew`, or 0."""
 

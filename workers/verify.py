@@ -39,7 +39,7 @@ def trial(episode_id: str) -> None:  # noqa: ARG001 (the line decides, not the m
 def rows(job_id: str) -> None:  # noqa: ARG001 (the line decides, not the message)
     """Execute a part of the row that is next. What is left of it has a message of its own, behind other work."""
     if not stopping():
-        checks.check_next(stopping)
+        checks.check_next(stopping, CpuMeter.of_checks)
 
 
 @current_app.task(name=receiving.TASK)

@@ -188,8 +188,8 @@ register(
         "CPU time of workers",
         "CPU_SECONDS_PER_DAY",
         cpu_today,
-        at_limit="Jobs, trainings and checks of what you have sent wait until midnight, UTC, and no live episode "
-        "begins. What plays goes on.",
+        at_limit="Jobs, trainings, and checks of your rows and of what you have sent wait until midnight, UTC, and no "
+        "live episode begins. What plays goes on.",
         refusal="You have used {used} of your {limit} CPU seconds of today. Nothing was started, and nothing is lost. "
         "Your quota is full again at midnight, UTC.",
         unit="CPU s today",

@@ -148,6 +148,12 @@ def collect() -> int:
     return sum(_store(one) for one in waiting[:500])
 
 
+def collect_own(episode: Episode) -> None:
+    """Store the result of one try that is over, so that the page of its player has it at once."""
+    for one in Try.objects.filter(episode=episode, ended=None).select_related("episode", "season"):
+        _store(one)
+
+
 def _store(one: Try) -> bool:
     episode = one.episode
     seat = Seat.objects.get(episode=episode, number=episode.scored_seat)

@@ -137,6 +137,8 @@ def _page(request: HttpRequest, found: Season) -> HttpResponse:
 def _own(request: HttpRequest, found: Season) -> dict[str, Any]:
     """The episode of the person who looks, and how it ended if it is over."""
     episode = operations.own_episode(found, request.user, visitors.known(request))
+    if episode is not None and episode.over:
+        operations.collect_own(episode)
     result = results.result_of(found, episode) if episode is not None and (episode.over or found.is_revealed) else None
     return {
         "episode": episode,

@@ -106,6 +106,6 @@ def row(request: HttpRequest, score_id: int) -> HttpResponse:
         raise Http404("There is no such score.")
     detail = detail_of(request, score)
     if not wants_part(request):
-        proof = reading.page_of(reading.find(request.user, score_id))
+        proof = reading.page_of(reading.find(request.user, score_id), request.user)
         return render(request, "leaderboard/row.html", {**detail, **proof, "opened": detail})
     return render(request, "leaderboard/row_detail.html", {"opened": detail})

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from gem.verification.certificates import Certificate, CertifiedEnvironment
 
 ADDRESS = re.compile(r"(?P<site>\S+?)/leaderboard/row/(?P<row>[0-9]{1,18})/?")
+MIN_FOR_ERRORS = 10
+"""With fewer episodes, their spread says little of that of the environment, so no standard error is printed."""
+ROUNDING = 1e-9
+"""Differences of returns that are no larger come from the order of their sum."""
 HEADINGS = ["environment", "n", "return here", "return of the row", "difference", "standard errors"]
 
 
@@ -156,8 +160,8 @@ def _row(certified: CertifiedEnvironment, returns: Sequence[float]) -> list[str]
     mean = math.fsum(returns) / n
     spread = math.fsum((value - mean) ** 2 for value in returns) / max(1, n - 1)
     error = math.sqrt(spread * (1 / n + 1 / certified.seeds)) if certified.seeds else 0.0
-    difference = mean - row.mean
-    in_errors = f"{difference / error:+.1f}" if error else ""
+    difference = mean - row.mean if abs(mean - row.mean) > ROUNDING else 0.0
+    in_errors = f"{difference / error:+.1f}" if n >= MIN_FOR_ERRORS and error > ROUNDING else ""
     return [certified.env_id, str(n), f"{mean:.3f}", f"{row.mean:.3f}", f"{difference:+.3f}", in_errors]
 
 

@@ -171,6 +171,7 @@ def _run_in_namespaces(command: str, tree: Tree, shell: ShellState, limits: Shel
         "links": [[PYTHON, os.path.realpath(sys.executable)]],
         "files": _system_files(owner),
         "variables": _variables(),
+        "time": EPOCH,
         "seconds": limits.seconds,
         "memory_bytes": limits.memory_bytes,
         "processes": limits.processes,

@@ -25,12 +25,12 @@ class TapeResult(NamedTuple):
 
     difference: Difference | None
     unrepeated: tuple[str, ...]
-    """The names of the tools of which an output was taken from the record."""
+    """The names of the tools, or other sources, of which an output was taken from the record."""
 
 
 def check_tape(env: Env, record: EpisodeRecord) -> TapeResult:
     """Check the recorded outputs of tools that `gem.replay.verify` has taken from the record."""
-    unrepeated: set[str] = set()
+    unrepeated: set[str] = set(env.unwrapped.unrepeated)
     for wrapper in tool_wrappers(env):
         if wrapper.is_repeatable:
             continue

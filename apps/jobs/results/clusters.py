@@ -10,13 +10,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Count, F, Max, Min, Q, Sum
+from django.db.models import Case, Count, F, FloatField, Max, Min, Q, Sum, Value, When
 
 from apps.episodes.models import Episode
 from apps.jobs.models import Job
 from apps.jobs.results.cached import shared_by_many
 from gem.evaluation import scores as statistics
 from gem.evaluation.intervals import Estimate, SeedSums, estimate_return, estimate_success
+
+TINY = 1e-150
+"""The square of what is smaller counts as 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def _sums(jobs: Sequence[Job]) -> dict[str, dict[str, list[SeedSums]]]:
         .annotate(
             n=Count("pk"),
             total=Sum(reward),
-            squares=Sum(F(reward) * F(reward)),
+            squares=Sum(_square_of(reward)),
             low=Min(reward),
             high=Max(reward),
             solved=Count("pk", filter=Q(success=True)),
@@ -81,6 +84,12 @@ def _sums(jobs: Sequence[Job]) -> dict[str, dict[str, list[SeedSums]]]:
     for batch, env_id, *sums in rows:
         found[batch][env_id].append(SeedSums(*sums))
     return found
+
+
+def _square_of(column: str) -> Case:
+    """The square of a number in the database, which refuses to compute squares that are too small for it."""
+    is_tiny = Q(**{f"{column}__gt": -TINY, f"{column}__lt": TINY})
+    return Case(When(is_tiny, then=Value(0.0)), default=F(column) * F(column), output_field=FloatField())
 
 
 def summarize(seeds_by_env: Mapping[str, Sequence[SeedSums]]) -> JobScores:

@@ -109,7 +109,8 @@ class _Refused(Exception):
 def _execute(challenge: Challenge, stopping: Callable[[], bool]) -> bool:
     """Execute the next episodes for `PART_SECONDS`. Returns whether all of the file were executed.
 
-    The time begins with the first of them, after those of earlier parts were skipped, so that every part gets on.
+    The time begins with the first of them, after those of earlier parts were skipped, so that every part gets on. It
+    lasts as long as that took, if this was longer: otherwise long files would mostly be skipped.
 
     Raises:
         _Refused: at the first that is not what it has to be, or if some are missing at the end.
@@ -119,12 +120,13 @@ def _execute(challenge: Challenge, stopping: Callable[[], bool]) -> bool:
     except ChallengeRefused as error:
         raise _Refused(str(error)) from error
     seen = [(env_id, index) for env_id, index, _ in challenge.leaves]
-    until = math.inf
+    began, until = monotonic(), math.inf
     try:
         for stored, finding in engine.check(_read(challenge), document.planned, seen):
             _add(challenge, stored, finding)
-            until = min(until, monotonic() + PART_SECONDS)
-            if monotonic() >= until or stopping():
+            now = monotonic()
+            until = min(until, now + max(PART_SECONDS, now - began))
+            if now >= until or stopping():
                 return False
     except FileNotFoundError as error:
         raise _Refused(GONE) from error

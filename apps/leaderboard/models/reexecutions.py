@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 
+from apps.accounts import quotas
 from apps.admission.models import Admitted
 from apps.jobs.models import Job
 from apps.leases import LeasedQuerySet
@@ -17,6 +18,11 @@ class ReexecutionQuerySet(LeasedQuerySet["Reexecution"]):
     def waiting(self) -> ReexecutionQuerySet:
         """Those without a result."""
         return self.filter(state=Reexecution.State.WAITING)
+
+    def affordable(self) -> ReexecutionQuerySet:
+        """Those whose submitters have CPU seconds left today; rows of the site itself always."""
+        over = quotas.people_over_cpu()
+        return self.exclude(job__owner__in=over) if over else self
 
     def verified(self) -> ReexecutionQuerySet:
         """Those that found every episode as it was recorded."""

@@ -1,13 +1,15 @@
 """The re-execution of a row before it ranks: asked for at the end of its job, done by workers in parts of some seconds.
 
 The rows of different people are served in turn. A worker executes what it can in a part, stores it and lets others be
-served, so that a long row keeps no worker from the turns, verifications and webhooks that wait behind it.
+served, so that a long row keeps no worker from the turns, verifications and webhooks that wait behind it. Its CPU
+seconds count for its submitter, as those of the job did: without that, a job of a second could cost the others minutes.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import monotonic
 from uuid import UUID
@@ -57,38 +59,46 @@ def ask_again() -> int:
     stuck = Reexecution.objects.filter(state=Reexecution.State.UNKNOWN)
     count = stuck.update(
         state=Reexecution.State.WAITING, leaves=[], turns=0, actions=0, notes={}, choices="", attempt=0,
-        field="", place="", difference="",
+        field="", place="", difference="", ended=None,
     )  # fmt: skip
     wake_workers()
     return count
 
 
-def check_next(stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Execute a part of the row whose turn it is, in a worker. Returns whether there was one."""
+def check_next(
+    stopping: Callable[[], bool] = lambda: False,
+    metered: Callable[[int | None], AbstractContextManager[object]] = lambda _: nullcontext(),
+) -> bool:
+    """Execute a part of the row whose turn it is, in a worker. Returns whether there was one.
+
+    Args:
+        metered: what the part runs in, which counts its CPU seconds for the account with this id, if there is one.
+    """
     for worn in Reexecution.objects.waiting().worn():
         _end(worn, Reexecution.State.UNKNOWN, difference=GAVE_UP)
     token = new_token()
-    claimed = _LINE.claim(_rows(Reexecution.objects.waiting().claimable()), _busy(), token, 1)
-    for job_id in claimed:
-        _check(job_id, token, stopping)
+    affordable = Reexecution.objects.waiting().affordable().claimable()
+    claimed = _LINE.claim(_rows(affordable), _busy(), token, 1)
+    for row in Reexecution.objects.select_related("job__agent", "job__batch__season").filter(pk__in=claimed):
+        with metered(row.job.owner_id):
+            _check(row, token, stopping)
     return bool(claimed)
 
 
-def _check(job_id: str, token: UUID, stopping: Callable[[], bool]) -> None:
+def _check(row: Reexecution, token: UUID, stopping: Callable[[], bool]) -> None:
     """Execute a part of a row that this worker owns, and store it. After an error, the row counts an attempt."""
-    row = Reexecution.objects.select_related("job__agent", "job__batch__season").get(pk=job_id)
-    owned = Reexecution.objects.owned_by(token).filter(pk=job_id)
+    owned = Reexecution.objects.owned_by(token).filter(pk=row.pk)
     started = monotonic()
     try:
-        with Heartbeat(owned.renew, name=f"row of job {job_id}") as heartbeat:
+        with Heartbeat(owned.renew, name=f"row of job {row.pk}") as heartbeat:
             part = _Part(row, lambda: stopping() or heartbeat.lost.is_set())
             part.execute(started + PART_SECONDS)
         _store(row, part, token, monotonic() - started)
     except LeaseLost as lost:
         logger.warning("%s", lost)
     except Exception:  # whatever is wrong with one row must not keep the others waiting
-        logger.exception("The episodes of job %s cannot be executed again", job_id)
-        Reexecution.objects.owned_by(token).filter(pk=job_id).release()
+        logger.exception("The episodes of job %s cannot be executed again", row.pk)
+        owned.release()
     note_spent(_LINE.name, row.person, row.address, monotonic() - started)
 
 

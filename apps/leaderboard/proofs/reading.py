@@ -10,6 +10,7 @@ from django.conf import settings
 from django.http import Http404
 
 import gem
+from apps.accounts import quotas
 from apps.accounts.models import Viewer
 from apps.jobs.models import Job
 from apps.leaderboard.challenges.tries import challenges_of, tries_of
@@ -180,8 +181,8 @@ def episode_lines(row: Reexecution) -> Iterator[str]:
     )
 
 
-def page_of(score: Score) -> dict[str, Any]:
-    """What the page of a row says of its proof."""
+def page_of(score: Score, viewer: Viewer) -> dict[str, Any]:
+    """What the page of a row says of its proof. Only its owner reads that it waits for their quota."""
     job = score.job
     row: Reexecution | None = getattr(job, "reexecution", None)
     certificate = (row.certificate or {}).get("certificate") if row else None
@@ -189,6 +190,7 @@ def page_of(score: Score) -> dict[str, Any]:
         "row": row,
         "standing": standing_of(job),
         "difference": difference_of(job),
+        "why_it_waits": quotas.why_checks_wait(job.owner) if job.owner and job.owner == viewer else "",
         "certificate": certificate,
         "certified": {one["env_id"]: one for one in certificate["environments"]} if certificate else {},
         "signature": row.certificate["signature"] if row and row.certificate else None,

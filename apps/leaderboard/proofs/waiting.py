@@ -17,8 +17,8 @@ def ask(job: Job) -> None:
 
 
 def wake_workers() -> int:
-    """Send the messages about rows that wait and that no worker has. Returns their number."""
-    waiting = list(Reexecution.objects.waiting().free().values_list("pk", flat=True))
+    """Send the messages about rows that may be executed now and that no worker has. Returns their number."""
+    waiting = list(Reexecution.objects.waiting().affordable().free().values_list("pk", flat=True))
     for job_id in waiting:
         enqueue(TASK, job_id)
     return len(waiting)

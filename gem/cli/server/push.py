@@ -108,7 +108,8 @@ def _said(challenge: Challenge) -> str:
     if challenge.state == "sent":
         return f"Sent. gemweb challenge says what became of it: {challenge.url}"
     if challenge.state == "verified":
-        return f"Verified: all was executed again, and every reward agreed. Row {challenge.row}, {challenge.url}"
+        site = challenge.url.partition("/leaderboard/")[0]
+        return f"Verified: all was executed again, and every reward agreed. {site}/leaderboard/row/{challenge.row}/"
     if challenge.state == "reported":
         return (
             "Reported: the episodes agree but for outputs of tools that do not repeat, so nothing proves the rewards. "

@@ -20,8 +20,9 @@ Rewards:
 
 Replay:
     The output of every command and its changes are in the turn's `info["shell"]`, so an episode is replayed from its
-    record without running anything. Verifying it runs every command again. The result is the same if the commands do
-    not depend on time, chance or the programs of the machine.
+    record without running anything. Verifying it runs every command again. Where a command reads the clock or draws
+    random numbers, what it gave is taken from the record, and the verification says so. The result also depends on the
+    programs of the machine.
 
 Source:
     GEM (arXiv 2510.01051), whose terminal environment runs the tasks of Terminal-Bench in Docker; tasks, checks and
@@ -38,6 +39,7 @@ from typing import Any, get_args
 from gem.core import Info, State, Step
 from gem.envs.game import Game, PlayResult
 from gem.envs.terminal import TURNS, easy, hard, medium
+from gem.envs.terminal.repeating import settle
 from gem.envs.terminal.task import TASKS, Facts, Level, Task, WorkingDirectory, tasks_of_level
 from gem.envs.terminal.tips import TIPS
 from gem.errors import InvalidArgument
@@ -134,6 +136,8 @@ class Terminal(Game):
         """The result of this turn from the sandbox: a command's output and changes, or the results of the checks."""
         self._recorded_output: dict[str, Any] | None = None
         """The result from the record of an earlier run; if there is one, nothing is run in the sandbox."""
+        self._to_compare: object = None
+        """What the record says of this turn, while a record is verified."""
         self._check_results: list[tuple[str, bool]] = []
         """Name of each check and whether it holds; empty before the checks run."""
 
@@ -144,6 +148,7 @@ class Terminal(Game):
         self.tree, facts = self.task.prepare(self.rng)
         self._facts = json.loads(json.dumps(facts))
         self.shell, self.exchanges, self._check_results, self._recorded_output = "", [], [], None
+        self.unrepeated = ()
 
     @property
     def instruction(self) -> str:
@@ -178,16 +183,31 @@ class Terminal(Game):
         try:
             observation, reward, terminated, truncated, info = super().step(action)
         finally:
-            self._recorded_output = None
+            self._recorded_output = self._to_compare = None
         if self._turn_output:
             info["shell"] = self._turn_output
         return observation, reward, terminated, truncated, info
 
     def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
-        """See `Env.feed_tape`. With `repeat` every command is run again."""
+        """See `Env.feed_tape`. With `repeat` every command is run again (see `repeating`)."""
+        self._to_compare = recorded.get("shell") if repeat else None
         self._recorded_output = None if repeat else {**UNRECORDED, **recorded.get("shell", {})}
 
     def _run(self, command: str) -> dict[str, Any]:
+        """Run a command and return its result; while a record is verified, that of the record if it does not repeat."""
+        found = self._run_once(command)
+        if not isinstance(self._to_compare, dict):
+            return found
+        compared = {name: value for name, value in self._to_compare.items() if name != "checks"}  # of the last turn
+        if found == compared:
+            return found
+        recorded = settle(compared, found, lambda: self._run_once(command))
+        if recorded is None:
+            return found
+        self.unrepeated = ("the shell",)
+        return recorded
+
+    def _run_once(self, command: str) -> dict[str, Any]:
         """Run a command; return its output and what it has changed."""
         result = execute(command, self.tree, shell=self.shell, limits=self.limits)
         tree = self.tree if result.tree is None else self._with_turn_times(result.tree)

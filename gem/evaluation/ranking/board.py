@@ -6,13 +6,15 @@ environments.
 
 Intervals come from a bootstrap over seeds: in each environment, as many seeds are drawn with replacement as were
 played, and the clipped score is computed anew. All tries and seats of a seed stay together. Rows that played the same
-seeds of an environment get the same draws, so that their difference is that of pairs.
+seeds of an environment get the same draws, so that their difference is that of pairs. More than `MOST_DRAWN` seeds are
+put into that many groups, which are drawn instead: the work is bounded, and the groups tell the spread as well.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -25,6 +27,8 @@ from gem.evaluation.comparison.ranks import RankInterval, rank_intervals
 from gem.evaluation.intervals import MIN_SEEDS, SAME, Estimate, few_reason, student_quantile
 
 RESAMPLES = 2_000
+MOST_DRAWN = 1_000
+"""The most that a resample draws in an environment."""
 MAX_ERROR = 0.05
 """The probability that any of the claims about who is better is wrong."""
 _NORMAL = NormalDist()
@@ -183,14 +187,16 @@ def _resample(env_id: str, seeds: tuple[int, ...], rows: Sequence[_RowSample], s
     is too small by that factor squared (J. N. K. Rao and C. F. J. Wu, Resampling inference with complex survey data,
     1988).
     """
-    n = len(seeds)
+    groups = [seeds[first::MOST_DRAWN] for first in range(min(len(seeds), MOST_DRAWN))]
+    n = len(groups)
     draw = random.Random(f"{env_id} {' '.join(map(str, seeds))}")
     places = range(n)
-    draws = [draw.choices(places, k=n) for _ in range(resamples)]
+    draws = [array("H", draw.choices(places, k=n)) for _ in range(resamples)]
     factor = math.sqrt(n / (n - 1)) if n > 1 else 0.0
     for row in rows:
-        sums = [math.fsum(row.returns[env_id][seed]) for seed in seeds]
-        counts = [len(row.returns[env_id][seed]) for seed in seeds]
+        own = row.returns[env_id]
+        sums = [math.fsum(value for seed in group for value in own[seed]) for group in groups]
+        counts = [sum(len(own[seed]) for seed in group) for group in groups]
         mean = math.fsum(sums) / sum(counts)
         if len(set(counts)) == 1:
             total = n * counts[0]

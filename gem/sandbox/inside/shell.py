@@ -60,6 +60,8 @@ def _run(job: dict[str, Any], user: int) -> dict[str, Any]:
     """Process 1: prepare the file system, run the shell in it, and read what it left behind."""
     _make_root(job, user)
     tree.write(HOME, job["tree"], user)
+    for folder in (HOME, "/tmp"):  # noqa: S108 (its own, in memory)
+        os.utime(folder, (job["time"], job["time"]))
     _write_state(job, user)
     output, shell_output = os.pipe()
     shell = os.fork()
@@ -92,7 +94,9 @@ def _run(job: dict[str, Any], user: int) -> dict[str, Any]:
 def _make_root(job: dict[str, Any], user: int) -> None:
     """Enter a root with the system's programs, and with file systems in memory to write to."""
     scratch = {HOME: job["disk_bytes"], "/tmp": job["disk_bytes"], STATE_FOLDER: 1 << 20}  # noqa: S108
-    root.enter_new_root(job["readable"], user=user, scratch=scratch, links=job["links"], files=job["files"])
+    root.enter_new_root(
+        job["readable"], user=user, scratch=scratch, links=job["links"], files=job["files"], time=job["time"]
+    )
 
 
 def _write_state(job: dict[str, Any], user: int) -> None:

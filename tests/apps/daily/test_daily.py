@@ -66,6 +66,15 @@ def test_nobody_sees_results_before_their_own_try_is_over() -> None:
     assert 'id="table"' in tight(as_ann.get(reverse("daily:today")))
 
 
+def test_the_page_has_the_own_result_before_a_worker_has_collected_it() -> None:
+    ann, as_ann = person("ann")
+    play(ann)
+    assert Try.objects.get().ended is None
+    page = tight(as_ann.get(reverse("daily:today")))
+    assert "1 person, 0 agents" in page
+    assert Try.objects.get().solved
+
+
 def test_a_day_is_closed_to_all_but_its_player_and_open_when_it_is_over() -> None:
     ann, as_ann = person("ann")
     staff, as_staff = person("staff")

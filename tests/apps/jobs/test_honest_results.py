@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils.html import strip_tags
 
 from apps.accounts.models import User
+from apps.episodes.models import Seat
 from apps.jobs import leases, operations, pages
 from apps.jobs.leases import error_share
 from apps.jobs.leases.error_share import Errors
@@ -182,6 +183,13 @@ def test_few_seeds_and_equal_returns_have_no_interval_and_say_why(ada: User, as_
     assert "the returns of all 20 seeds are equal" in page
     assert "± 0.000" not in page
     assert as_ada.get(f"/api/v1/jobs/{equal.pk}").json()["score"]["no_interval"].startswith("No interval: the returns")
+
+
+def test_returns_whose_squares_are_too_small_for_the_database_break_no_page(ada: User, as_ada: Client) -> None:
+    job = play(submit(ada))
+    Seat.objects.filter(episode__batch=job.batch_id).update(total_reward=1e-200)
+    assert as_ada.get("/jobs/recent/").status_code == 200
+    assert as_ada.get(job.get_absolute_url()).status_code == 200
 
 
 def test_environments_count_equally_and_their_errors_add_up() -> None:

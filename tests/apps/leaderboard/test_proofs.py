@@ -15,12 +15,14 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from apps.accounts.models import User
+from apps.accounts.models import CpuUse, User
+from apps.accounts.quotas import record_cpu
 from apps.agents.models import Agent
 from apps.episodes.models import Episode, Turn
 from apps.jobs.models import Job
 from apps.leaderboard.models import Reexecution, Score, SiteKey
 from apps.leaderboard.proofs import checks, keys
+from apps.leaderboard.proofs.waiting import wake_workers
 from apps.leaderboard.seasons import reveal
 from apps.seasons import operations as seasons
 from apps.seasons.models import Season
@@ -32,6 +34,7 @@ from gem.verification import certificates
 from gem.verification.checking import check_episodes
 from gem.verification.keys import SiteKeys, TrustedKeys
 from tests.apps.seasons import HIDDEN_SEEDS, NAME, end, ranked_job, shorten
+from workers import verify
 
 pytestmark = pytest.mark.django_db
 EPISODES = 2 * HIDDEN_SEEDS
@@ -99,6 +102,29 @@ def test_a_long_row_is_executed_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     row = Reexecution.objects.get(job=parts)
     assert row.state == Reexecution.State.VERIFIED, row.difference
     assert row.leaves == whole.leaves
+
+
+def test_the_re_execution_of_a_row_counts_for_its_submitter_and_waits_at_their_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ada, client = User.objects.create_user("ada"), Client()
+    client.force_login(ada)
+    job = ranked_job(ada)
+    monkeypatch.setattr(settings, "CPU_SECONDS_PER_DAY", 1)
+    record_cpu(CpuUse.Use.JOBS, {ada.pk: 1.0})
+    assert not checks.check_next()
+    assert not wake_workers()
+    address = job.reexecution.job.scores.get(env_id="").get_absolute_url()
+    why = "You have used your CPU seconds of today."
+    assert why in client.get(address).content.decode()
+    assert why not in Client().get(address).content.decode()
+    others = ranked_job(None)  # the site has no limit
+    verify.rows("")
+    assert Reexecution.objects.verified().get().job == others
+    monkeypatch.setattr(settings, "CPU_SECONDS_PER_DAY", None)
+    verify.rows("")
+    assert Reexecution.objects.get(job=job).state == Reexecution.State.VERIFIED
+    assert CpuUse.objects.get(user=ada, use=CpuUse.Use.CHECKS).seconds > 0
 
 
 @pytest.mark.parametrize("what", ["reward", "action", "seed"])

@@ -257,6 +257,9 @@ def test_a_feed_says_who_leads_each_board_and_since_when(rows: dict[str, Score],
     Batch.objects.update(visibility="private")
     assert entries() == []
     assert client.get("/leaderboard/first.atom?benchmark=nothing").status_code == 404
+    assert (
+        'href="/leaderboard/first.atom?benchmark=games"' in client.get("/leaderboard/?benchmark=games").content.decode()
+    )
     answer = client.get("/leaderboard/first.atom")
     assert answer["Content-Type"].startswith("application/atom+xml")
     assert "public" in answer["Cache-Control"]

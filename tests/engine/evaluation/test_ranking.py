@@ -49,6 +49,14 @@ def test_the_interval_is_that_of_scipy_where_nothing_is_clipped() -> None:
     assert row.score.low < row.score.mean < row.score.high
 
 
+def test_groups_of_many_seeds_have_the_spread_of_the_seeds() -> None:
+    draw = random.Random(4)
+    values = [draw.random() for _ in range(2_500)]
+    [row] = rank({"x": one_each(values)}, {"a": UNIT["a"]}, resamples=400).rows
+    assert row.score.mean == pytest.approx(np.mean(values))
+    assert row.score.high - row.score.low == pytest.approx(2 * 1.96 * np.std(values) / 50, rel=0.15)
+
+
 def test_the_result_depends_neither_on_order_nor_on_other_rows() -> None:
     draw = random.Random(1)
     rows = {name: one_each([draw.random() for _ in range(20)]) for name in "xyz"}

@@ -1,6 +1,7 @@
 """The shell as an environment: what goes on from one command to the next, what is shown, and what is kept."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -207,11 +208,15 @@ def test_a_record_is_replayed_without_running_anything(monkeypatch: pytest.Monke
     assert sorted(env.tree) == ["d", "now"]
 
 
-def test_verifying_runs_every_command_again_and_finds_what_depends_on_the_clock() -> None:
+def test_verifying_runs_every_command_again_and_takes_what_depends_on_the_clock_from_the_record() -> None:
     identity, turns, first = recorded()
+    made = gem.make(ID, task="sort-names")
+    assert verify(identity, turns, first_observation=first, env=made) is None
+    assert made.unrepeated == ("the shell",)
+    turns[1] = replace(turns[1], observation="forged")
     difference = verify(identity, turns, first_observation=first)
     assert difference is not None
-    assert (difference.turn, difference.field) == (1, "observation")
+    assert (difference.turn, difference.field) == (2, "observation")
     steady = gem.make(ID, task="sort-names")
     steady.reset(seed=1)
     observation, reward, *_, info = steady.step("<bash>sort -ru names.txt | tee sorted.txt</bash>")

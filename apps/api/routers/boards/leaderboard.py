@@ -116,7 +116,7 @@ def get_row(request: HttpRequest, score_id: int) -> schemas.Leaderboard:
 def get_proof(request: HttpRequest, score_id: int) -> schemas.Proof:
     """How far a row is proved, and its certificate."""
     score = reading.find(request.user, score_id)
-    page, standing = reading.page_of(score), reading.standing_of(score.job)
+    page, standing = reading.page_of(score, request.user), reading.standing_of(score.job)
     row, season = page["row"], page["season"]
     return schemas.Proof(
         state=row.state if row else "waiting" if score.job.plays_hidden_seeds else "none",

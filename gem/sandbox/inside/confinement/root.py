@@ -20,6 +20,7 @@ def enter_new_root(
     links: Iterable[tuple[str, str]] = (),
     files: Mapping[str, str] | None = None,
     writable: Iterable[str] = (),
+    time: int | None = None,
 ) -> None:
     """Make the new root and enter it; the old root is unmounted.
 
@@ -30,6 +31,7 @@ def enter_new_root(
         links: further symbolic links: path and target.
         files: small files that programs expect: content by path.
         writable: directories of the host that can be written to.
+        time: the modification time of the directories of the root itself, in seconds since 1970; the present if None.
     """
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     paths = list(readable)
@@ -51,6 +53,8 @@ def enter_new_root(
         _make_mount_point(path, is_folder=is_folder.get(path, False))
         kernel.attach_mount(copy, NEW_ROOT + path)
     _add_common_files(files or {})
+    if time is not None:
+        _set_times([*scratch, *(path for path, _ in (*host_links, *links, *copies, *devices)), *(files or {})], time)
     kernel.pivot_to(NEW_ROOT)
     root = os.open("/", os.O_PATH | os.O_CLOEXEC)
     kernel.set_mount_attributes(root, kernel.ATTR_RDONLY, recursive=False)
@@ -69,6 +73,17 @@ def _add_common_files(files: Mapping[str, str]) -> None:
     with contextlib.suppress(OSError):  # some containers forbid this mount; most programs work without it
         flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC | kernel.MS_RDONLY
         kernel.mount("proc", NEW_ROOT + "/proc", "proc", flags, "hidepid=2")
+
+
+def _set_times(paths: Iterable[str], time: int) -> None:
+    """Give the folders that were made for these paths an equal time in every sandbox, as listings show it."""
+    folders = {"/"}
+    for path in paths:
+        while (path := os.path.dirname(path)) not in folders:
+            folders.add(path)
+    for folder in folders:
+        with contextlib.suppress(OSError):  # a folder of the machine, which cannot be written to
+            os.utime(NEW_ROOT + folder, (time, time))
 
 
 def _make_mount_point(path: str, *, is_folder: bool) -> None:
