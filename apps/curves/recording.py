@@ -16,7 +16,7 @@ from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.curves import limits, thinning
 from apps.curves.entries import MAX_STEP, Cleaned, Kept, Sent, clean, key_of
-from apps.curves.models import MAX_KEY, MAX_NAME, Entry, OutsideTraining, Transcript
+from apps.curves.models import MAX_KEY, MAX_NAME, OutsideTraining, Transcript
 from apps.episodes.errors import Refusal
 from apps.episodes.text import storable, storable_json
 from apps.live import publish
@@ -40,6 +40,8 @@ CHANGED = (
     "reason",
 )  # fmt: skip
 """What entries change of their training."""
+KNOWN = "SELECT key FROM curves_entry WHERE training_id = %s AND key = ANY(%s)"
+"""One array takes a third of the processor time of hundreds of values after IN."""
 COPY = "COPY curves_entry (training_id, number, key, step, seconds, data) FROM STDIN"
 
 
@@ -156,7 +158,7 @@ def record(training: OutsideTraining, sent: Sequence[Sent]) -> Recorded:
         raise CurvesRefused(problem, status=429)
     with transaction.atomic():
         row = OutsideTraining.objects.select_for_update(no_key=True).select_related("owner").get(pk=training.pk)
-        known = set(Entry.objects.filter(training=row, key__in=list(by_key)).values_list("key", flat=True))
+        known = _known(row, list(by_key))
         fresh = {key: entry for key, entry in by_key.items() if key not in known}
         if row.entries + len(fresh) > limits.MAX_ENTRIES:
             raise CurvesRefused(
@@ -191,6 +193,13 @@ def add_notes(training: OutsideTraining, notes: Mapping[str, str]) -> None:
         row.notes, row.seq = kept, row.seq + 1
         row.save(update_fields=["notes", "seq"])
         publish(f"{TOPIC}:{row.pk}", row.seq)
+
+
+def _known(row: OutsideTraining, keys: list[UUID]) -> set[UUID]:
+    """Those keys whose entries are stored."""
+    with connection.cursor() as cursor:
+        cursor.execute(KNOWN, [row.pk, keys])
+        return {key for (key,) in cursor.fetchall()}
 
 
 def _store(row: OutsideTraining, fresh: Mapping[UUID, Sent]) -> None:
