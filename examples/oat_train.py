@@ -12,11 +12,12 @@ Oat 0.2.4 requires Python below 3.11, and this package needs 3.11, so install Oa
     python -m examples.oat_train --pretrain Qwen/Qwen3-1.7B-Base --gpus 8 --collocate --gamma 0.9 \
         --rollout_batch_size 128 --max_model_len 12800 --generate_max_length 4096
 
-For another environment, change ENV_ID; with a list of ids you can mix environments.
+For another environment, set GEM_ENV_ID; with a list of ids you can mix environments.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ from oat.types import Transition
 import gem
 from gem.wrappers.wrapper_factory import get_wrapper_fns
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 NUM_ENVS = 16
 UPDATES = 500
 

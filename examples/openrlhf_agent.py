@@ -10,7 +10,8 @@ seed:
     GEM_MODEL=Qwen/Qwen3-1.7B python -m openrlhf.cli.train_ppo_ray \
         --train.agent_func_path examples/openrlhf_agent.py --data.prompt_dataset seeds.jsonl --data.input_key input ...
 
-Run this on a GPU node; the other options are those of the examples of OpenRLHF. For another environment, change ENV_ID.
+Run this on a GPU node; the other options are those of the examples of OpenRLHF. For another environment, set
+GEM_ENV_ID.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from transformers import AutoTokenizer
 import gem
 from gem.adapters.tokens import follow_up, opening
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 
 
 @cache

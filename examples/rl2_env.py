@@ -10,7 +10,7 @@ RL2 calls `reset` for each rollout without a prompt, and `step` with the text so
         train_data.path=null train_data.responses_per_prompt=8 actor.model_name=Qwen/Qwen3-1.7B \
         rollout.env_path=examples/rl2_env.py rollout.max_turns=10 ...
 
-Run this on a GPU node. For another environment, change ENV_ID.
+Run this on a GPU node. For another environment, set GEM_ENV_ID.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from transformers import AutoTokenizer
 import gem
 from gem.adapters.tokens import follow_up, opening
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 SEEDS = random.SystemRandom()
 
 

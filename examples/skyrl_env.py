@@ -9,11 +9,12 @@ of `rows` name our environment and a seed; a row that is repeated for a group is
 
 Import this module in the entry point of your training, before SkyRL makes environments: that registers `gem`. Then set
 `data.train_data` and `data.val_data` to the two files, `environment.env_class=gem` and `generator.max_turns`. Training
-needs a GPU node. For another environment, change ENV_ID.
+needs a GPU node. For another environment, set GEM_ENV_ID.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from skyrl_gym.envs.registration import register
 import gem
 from gem.wrappers.observation_wrapper import as_message
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 NAME = "gem"
 
 

@@ -8,12 +8,13 @@ observation contains the earlier ones, so an episode is one sequence, and is tra
 
     TINKER_API_KEY=... python -m examples.tinker_env
 
-The GPUs of Tinker compute; this process only plays, and needs no GPU. For another environment, change ENV_ID.
+The GPUs of Tinker compute; this process only plays, and needs no GPU. For another environment, set GEM_ENV_ID.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,7 @@ from tinker_cookbook.tokenizer_utils import get_tokenizer
 import gem
 from gem.adapters.tokens import TokenEpisode
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 MODEL = "Qwen/Qwen3-8B"
 MAX_TOKENS = 4096
 

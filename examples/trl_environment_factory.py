@@ -10,13 +10,14 @@ policy makes no more calls. The model must be able to call tools, as Qwen3 is.
     python -m examples.trl_environment_factory --tiny               # two minutes on one CPU core, no download
     accelerate launch -m examples.trl_environment_factory --model Qwen/Qwen3-1.7B   # a GPU node; add --vllm for vLLM
 
-For another environment, change ENV_ID and ENV_KWARGS. For several environments, give TRL a dictionary of factories and
-a column `environment`.
+For another environment, set GEM_ENV_ID, or change ENV_ID and ENV_KWARGS. For several environments, give TRL a
+dictionary of factories and a column `environment`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 from datasets import Dataset
@@ -26,9 +27,10 @@ from trl import GRPOConfig, GRPOTrainer
 import gem
 from gem.wrappers.observation_wrapper import as_message
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 ENV_KWARGS: dict[str, Any] = {}
 TINY_KWARGS = {"max_number": 3, "max_turns": 2}
+STEPS = 30
 INSTRUCTIONS = "Send each of your actions with the function act until the episode is over.\n\n"
 
 
@@ -112,23 +114,33 @@ def main() -> None:
     parser.add_argument("--model", default="Qwen/Qwen3-1.7B")
     parser.add_argument("--vllm", action="store_true", help="sample with vLLM on the same GPUs")
     parser.add_argument("--tiny", action="store_true", help="a tiny model on a small task, on the CPU")
+    parser.add_argument("--steps", type=int, default=STEPS, help="the updates of --tiny")
+    parser.add_argument("--curve", action="store_true", help="send the curve to TRACKIO_SERVER_URL with trackio")
     options = parser.parse_args()
+    curve = (
+        {"report_to": ["trackio"], "project": "examples", "run_name": "trl_environment_factory"}
+        if options.curve
+        else {}
+    )
     if options.tiny:
-        train_tiny()
+        train_tiny(options.steps, **curve)
         return
     tokenizer = AutoTokenizer.from_pretrained(options.model, padding_side="left")
-    train(options.model, tokenizer, learning_rate=1e-6, bf16=True, use_vllm=options.vllm, vllm_mode="colocate")
+    settings = {"learning_rate": 1e-6, "bf16": True, "use_vllm": options.vllm, "vllm_mode": "colocate", **curve}
+    train(options.model, tokenizer, **settings)
 
 
-def train_tiny(steps: int = 30, seed: int = 0, **settings: Any) -> GRPOTrainer:
+def train_tiny(steps: int = STEPS, seed: int = 0, **settings: Any) -> GRPOTrainer:
     """Train a tiny model on one CPU core. It was trained on random play with the call format of Qwen3."""
     from trl.chat_template_utils import qwen3_instruct_2507_chat_template as template  # noqa: PLC0415 (as below)
 
     from examples.tiny_model import make_tiny  # noqa: PLC0415 (not needed on a GPU node)
 
-    ENV_KWARGS.update(TINY_KWARGS)
+    here = ENV_ID.rpartition("/")[2]  # an address on a site ends with the id of the environment
+    if here == ENV_ID:
+        ENV_KWARGS.update(TINY_KWARGS)
     model, tokenizer = make_tiny(
-        lambda: gem.make(ENV_ID, **ENV_KWARGS),
+        lambda: gem.make(here, **ENV_KWARGS),
         chat_template=template,
         tools=[Episode().act],
         instructions=INSTRUCTIONS,

@@ -9,12 +9,13 @@ episodes of a batch take their turns together. `env_mask` excludes the text of t
     python -m examples.trl_rollout_func --tiny                      # two minutes on one CPU core, no download
     accelerate launch -m examples.trl_rollout_func --model Qwen/Qwen3-1.7B    # a GPU node; add --vllm for vLLM
 
-For another environment, change ENV_ID and ENV_KWARGS.
+For another environment, set GEM_ENV_ID, or change ENV_ID and ENV_KWARGS.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -25,9 +26,10 @@ from trl import GRPOConfig, GRPOTrainer
 import gem
 from gem.adapters.tokens import TokenEpisode
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 ENV_KWARGS: dict[str, Any] = {}
 TINY_KWARGS = {"max_number": 3, "max_turns": 2}
+STEPS = 40
 
 
 def play(prompts: list[str], trainer: GRPOTrainer) -> dict[str, list[Any] | None]:
@@ -105,20 +107,27 @@ def main() -> None:
     parser.add_argument("--model", default="Qwen/Qwen3-1.7B")
     parser.add_argument("--vllm", action="store_true", help="sample with vLLM on the same GPUs")
     parser.add_argument("--tiny", action="store_true", help="a tiny model on a small task, on the CPU")
+    parser.add_argument("--steps", type=int, default=STEPS, help="the updates of --tiny")
+    parser.add_argument("--curve", action="store_true", help="send the curve to TRACKIO_SERVER_URL with trackio")
     options = parser.parse_args()
+    names = {"project": "examples", "run_name": "trl_rollout_func"}
+    curve = {"report_to": ["trackio"], **names} if options.curve else {}
     if options.tiny:
-        train_tiny()
+        train_tiny(options.steps, **curve)
         return
     tokenizer = AutoTokenizer.from_pretrained(options.model, padding_side="left")
-    train(options.model, tokenizer, learning_rate=1e-6, bf16=True, use_vllm=options.vllm, vllm_mode="colocate")
+    settings = {"learning_rate": 1e-6, "bf16": True, "use_vllm": options.vllm, "vllm_mode": "colocate", **curve}
+    train(options.model, tokenizer, **settings)
 
 
-def train_tiny(steps: int = 40, seed: int = 0, **settings: Any) -> GRPOTrainer:
+def train_tiny(steps: int = STEPS, seed: int = 0, **settings: Any) -> GRPOTrainer:
     """Train a tiny model, which was trained on random play, on one CPU core."""
     from examples.tiny_model import make_tiny  # noqa: PLC0415 (not needed on a GPU node)
 
-    ENV_KWARGS.update(TINY_KWARGS)
-    model, tokenizer = make_tiny(lambda: gem.make(ENV_ID, **ENV_KWARGS), seed=seed)
+    here = ENV_ID.rpartition("/")[2]  # an address on a site ends with the id of the environment
+    if here == ENV_ID:
+        ENV_KWARGS.update(TINY_KWARGS)
+    model, tokenizer = make_tiny(lambda: gem.make(here, **ENV_KWARGS), seed=seed)
     tiny = {
         "max_steps": steps,
         "per_device_train_batch_size": 128,

@@ -13,6 +13,7 @@ addresses instead, without a file of ours.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import verifiers as vf
@@ -21,7 +22,7 @@ from datasets import Dataset
 import gem
 from gem.wrappers.observation_wrapper import as_message
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 HELD_OUT = 10**6
 """The first seed of the rows for evaluations; those for training begin at 0."""
 

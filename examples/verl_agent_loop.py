@@ -12,11 +12,12 @@ row contains a seed in `extra_info.index`; `write_rows` writes the rows. A confi
         actor_rollout_ref.rollout.agent.agent_loop_config_path=loops.yaml \
         actor_rollout_ref.rollout.agent.default_agent_loop=gem ...
 
-Run this on a GPU node, from the root of this repository. For another environment, change ENV_ID.
+Run this on a GPU node, from the root of this repository. For another environment, set GEM_ENV_ID.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 from uuid import uuid4
@@ -26,7 +27,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutp
 import gem
 from gem.adapters.tokens import TokenEpisode
 
-ENV_ID = "game:GuessTheNumber-v0-easy"
+ENV_ID = os.environ.get("GEM_ENV_ID", "game:GuessTheNumber-v0-easy")
 
 
 @register("gem")

@@ -27,7 +27,12 @@ from apps.site import mathematics, reference
 FIRST = ("README.md", "docs/map.md", "docs/walks.md", "docs/glossary.md")
 LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
 
-FOLDERS = (("Guides", "docs"), ("Algorithms", "docs/algorithms"), ("Decisions", "docs/decisions"))
+FOLDERS = (
+    ("Tutorials", "docs/tutorials"),
+    ("Guides", "docs"),
+    ("Algorithms", "docs/algorithms"),
+    ("Decisions", "docs/decisions"),
+)
 """The headings for all other files, and their folders."""
 
 PICTURES = "docs/images"

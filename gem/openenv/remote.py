@@ -16,6 +16,8 @@ Arguments:
     - `url`: the address of the server.
     - `max_turns`: the number of turns after which the episode is truncated; 100 by default.
     - `timeout`: seconds that an answer may take; 60 by default.
+    - `reset_options`: further fields of the message that begins an episode, as the server takes them. With
+      `{"record": False}`, a site of gemweb keeps no record.
 
 Source:
     OpenEnv (https://github.com/meta-pytorch/OpenEnv). What the server answered stands in `info["openenv"]`, from which
@@ -66,11 +68,19 @@ class RemoteOpenEnv(Env):
         InvalidArgument: if `url` is no address, or this process must not connect to such servers.
     """
 
-    def __init__(self, url: str, max_turns: int = MAX_TURNS, timeout: float = TIMEOUT, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        max_turns: int = MAX_TURNS,
+        timeout: float = TIMEOUT,
+        reset_options: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+    ) -> None:
         super().__init__(seed)
         if max_turns < 1 or not 0 < timeout <= 600:
             raise InvalidArgument("max_turns is at least 1, and timeout more than 0 and at most 600 s.")
         self.url, self.timeout, self.max_turns = check_url(url), timeout, max_turns
+        self._reset_options = dict(reset_options or {})
         self._guard = _guard()
         self._connection: _Connection | None = None
         self._answers: list[Answer] = []
@@ -170,7 +180,8 @@ class RemoteOpenEnv(Env):
         self._leave()
         self._connection = _Connection(self.url, self._guard, self.timeout)
         self._text_field = self._connection.text_field()
-        return self._ask("reset", {} if self.seed is None else {"seed": self.seed})
+        seed = {} if self.seed is None else {"seed": self.seed}
+        return self._ask("reset", {**self._reset_options, **seed})
 
     def _ask(self, kind: str, data: dict[str, Any]) -> Answer:
         if self._connection is None:

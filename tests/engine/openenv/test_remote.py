@@ -27,6 +27,7 @@ class Counting:
 
     def __init__(self, action: dict[str, Any]) -> None:
         self.action, self.sessions, self.answer_with = action, 0, ""
+        self.resets: list[dict[str, Any]] = []
         self.server: Server = serve(self._talk, "127.0.0.1", 0, process_request=self._read)
         self.url = f"http://127.0.0.1:{self.server.socket.getsockname()[1]}/count"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -46,6 +47,7 @@ class Counting:
                 connection.send(self.answer_with)
                 continue
             if message["type"] == "reset":
+                self.resets.append(message["data"])
                 goal, total = message["data"].get("seed", 3), 0
             else:
                 total += sum(map(int, message["data"].values()))
@@ -77,6 +79,13 @@ def test_an_address_is_an_environment(counting: Counting) -> None:
     observation, reward, terminated, truncated, info = env.step("1")
     assert (observation, reward, terminated, truncated, info["success"]) == ("3 of 3", 1.0, True, False, True)
     assert gem.make(env.spec.id).reset(seed=4)[0] == "0 of 4"
+    env.close()
+
+
+def test_a_reset_sends_what_the_server_takes_besides_a_seed(counting: Counting) -> None:
+    env = gem.make(f"openenv:{counting.url}", reset_options={"record": False})
+    env.reset(seed=3)
+    assert counting.resets == [{"record": False, "seed": 3}]
     env.close()
 
 
