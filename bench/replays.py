@@ -72,7 +72,7 @@ def opened(browser: Browser, url: str, times: int) -> list[float]:
 def scrubbed(browser: Browser, url: str, turns: int) -> list[float]:
     """Milliseconds of each step, from the last turn to the beginning."""
     page = browser.new_context().new_page()
-    page.goto(url, wait_until="networkidle")
+    page.goto(url, wait_until="load")
     took: list[float] = page.evaluate(SCRUB, turns)
     return took
 
@@ -88,7 +88,8 @@ def transferred(browser: Browser, url: str) -> float:
         received.append(said["encodedDataLength"])
 
     tools.on("Network.loadingFinished", _received)
-    page.goto(url, wait_until="networkidle")
+    page.goto(url, wait_until="load")
+    page.wait_for_function("() => !document.querySelector('.waiting')")  # what arrives after the page is there too
     return sum(received) / 1000
 
 

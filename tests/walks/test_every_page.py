@@ -29,6 +29,7 @@ PARTS = 6
 @pytest.fixture
 def objects(site: Site, person: User) -> Iterator[dict[str, Any]]:
     """One object of each kind that an address names, all of which belong to `person`, who is of the staff."""
+    from apps.agents.models import Upload
     from apps.jobs.models import Job
     from tests.apps.site.addresses import objects_of
 
@@ -39,6 +40,7 @@ def objects(site: Site, person: User) -> Iterator[dict[str, Any]]:
         Job.objects.filter(owner=person).update(state=Job.State.CANCELLED)  # no worker plays or trains for it
     yield made
     Job.objects.filter(owner=person).delete()
+    Upload.objects.filter(owner=person).delete()
 
 
 def look_at(page: Page, path: str) -> list[str]:
