@@ -61,14 +61,14 @@ def begin(port: int) -> Address:
 
     seat = operations.Occupant(Agent.objects.get(slug="human"), visitor=VISITOR)
     kwargs = {"min_number": 1, "max_number": NUMBERS, "max_turns": NUMBERS * 2}
-    episode = operations.begin(ENV_ID, seed=_long_seed(kwargs), seats=[seat], env_kwargs=kwargs)
+    episode = operations.begin(ENV_ID, seed=long_seed(kwargs), seats=[seat], env_kwargs=kwargs)
     session = SessionStore()
     session["visitor"] = VISITOR
     session.save()
     return Address(f"http://127.0.0.1:{port}{episode.get_absolute_url()}", session.session_key or "")
 
 
-def _long_seed(kwargs: dict[str, int]) -> int:
+def long_seed(kwargs: dict[str, int]) -> int:
     """A seed whose secret is the last number, so that no click on the way there ends the episode."""
     import gem
 

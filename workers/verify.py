@@ -31,7 +31,7 @@ def explanation(episode_id: str) -> None:  # noqa: ARG001 (the line decides, not
 @current_app.task(name=trials.TASK)
 def trial(episode_id: str) -> None:  # noqa: ARG001 (the line decides, not the message)
     """Run the programs that people want to try. `episode_id` only woke this worker."""
-    while not stopping() and trials.answer_next():
+    while not stopping() and trials.answer_next(CpuMeter.of_checks):
         pass
 
 

@@ -21,6 +21,12 @@ def name_of(user_id: int | None, visitor: str = "") -> str:
     return f"{VISITOR}{visitor}" if visitor else ""
 
 
+def account_in(name: str) -> int | None:
+    """The number of the account in a name; None if it is the name of a visitor or of the site."""
+    number = name.removeprefix(ACCOUNT)
+    return int(number) if name.startswith(ACCOUNT) and number.isdecimal() else None
+
+
 def name_of_account(field: str) -> Concat:
     """For queries: the name of the person whose account is in this foreign key."""
     return Concat(Value(ACCOUNT), Cast(f"{field}_id", models.CharField()))

@@ -35,7 +35,22 @@ function under(metro, first, length) {
   player.style.setProperty("--span", `calc(${share(length)} + ${THUMB}px)`);
 }
 
-/** What the button and the command say. */
+const takes = JSON.parse(document.getElementById("takes").textContent);
+
+/** What the continuations will take, by the episodes that this agent has played before; empty if there are none. */
+function estimate(agent, count) {
+  const known = takes[agent];
+  if (!known) return "";
+  const turns = Math.max(1, known.turns - Number(scrubber.value));
+  const about = (number) => Number(number.toPrecision(2)).toLocaleString("en");
+  const parts = [`${about(turns)} turn${about(turns) === "1" ? "" : "s"}${count > 1 ? " each" : ""}`];
+  if (known.seconds) parts.push(`${about(turns * known.seconds)} s${count > 1 ? " each" : ""}`);
+  if (known.tokens) parts.push(`${about((count * known.tokens * turns) / Math.max(known.turns, turns))} tokens`);
+  const from = known.episodes === 1 ? "one episode" : `${known.episodes} episodes`;
+  return `About ${parts.join(", ")}, from ${from} of this agent here.`;
+}
+
+/** What the button and the command say; where the episode is over, nobody can go on. */
 function say() {
   const chosen = new FormData(form);
   const agent = chosen.get("agent") === "other" ? chosen.get("other") : chosen.get("agent");
@@ -44,6 +59,10 @@ function say() {
   form.querySelector("[data-go-on-words]").textContent = agent === "you" ? "Play on from here" : `Go on ${times}`;
   const more = agent === "you" ? "" : ` --agent ${agent}${count === 1 ? "" : ` --count ${count}`}`;
   const command = `gemweb fork ${form.dataset.id} ${scrubber.value}${more}`;
+  form.querySelector("[data-takes]").textContent = estimate(agent, count);
+  const isOver = scrubber.value === form.dataset.last;
+  form.querySelector("button[type=submit]").disabled = isOver;
+  form.querySelector("[data-at-the-end]").hidden = !isOver;
   document.querySelector("[data-command]").textContent = command;
   document.querySelector("[data-command-copy]").dataset.copy = command;
 }

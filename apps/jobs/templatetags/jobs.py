@@ -82,8 +82,9 @@ def _heat_cell(cell: SeedCell | None, env_id: str, episodes: str) -> str:
         return '<td class="heat" data-s="none"><span class="sr">not played</span></td>'
     address = _address().format(cell.episode_id) if cell.episode_id else f"{episodes}&amp;seed={cell.seed}"
     shown = "!" if cell.level == "error" else cell.solved  # numbers, our own words, and an id of the registry
+    name = f"{shown}: {escape(env_id)}, {cell.words}"  # begins with what is seen, for those who speak to the page
     return (
-        f'<td class="heat" data-s="{cell.level}"><a href="{address}" aria-label="{escape(env_id)}, {cell.words}"'
+        f'<td class="heat" data-s="{cell.level}"><a href="{address}" aria-label="{name}"'
         f' title="{cell.words}">{shown}</a></td>'
     )
 

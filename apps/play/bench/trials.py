@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -21,7 +23,7 @@ from apps.accounts import quotas
 from apps.accounts.models import User, Viewer
 from apps.accounts.rate_limit import take
 from apps.admission.line import Line, note_spent, rows
-from apps.admission.models import name_of
+from apps.admission.models import account_in, name_of
 from apps.episodes.errors import EpisodeEnded, NotYourTurn, Refusal, TooFast
 from apps.episodes.models import Episode
 from apps.episodes.operations import check_action
@@ -103,13 +105,18 @@ def latest(episode: Episode, digest: str) -> Trial:
     return Trial(digest, is_waiting=True, place=LINE.place(_rows(_all().free()), _busy(), episode.pk))
 
 
-def answer_next() -> bool:
-    """Run the program whose turn it is, in a worker. Returns whether there was one."""
+def answer_next(metered: Callable[[int | None], AbstractContextManager[object]] = lambda _: nullcontext()) -> bool:
+    """Run the program whose turn it is, in a worker. Returns whether there was one.
+
+    Args:
+        metered: what the program runs in, which counts its CPU seconds for the account with this id; None is nobody.
+    """
     _all().worn().delete()  # all workers that tried it have died
     claimed = LINE.claim(_rows(_all().claimable()), _busy(), uuid4(), 1)
     for trial in _all().filter(pk__in=claimed).select_related("episode"):
         start = time.monotonic()
-        found = _run(trial.episode, trial.program)
+        with metered(account_in(trial.person)):
+            found = _run(trial.episode, trial.program)
         cache.set(_key(trial.episode, digest_of(trial.program)), found, KEPT_SECONDS)
         _all().filter(pk=trial.pk, program=trial.program).delete()
         note_spent(LINE.name, trial.person, trial.address, time.monotonic() - start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from django.contrib import messages
@@ -28,6 +29,7 @@ from apps.play.forms import playable
 from apps.play.responses import go_to, refused
 from apps.play.shows import continuing
 from apps.play.tree import drawing, exporting
+from apps.play.tree.expected import expected
 from apps.play.tree.reading import MOST_BRANCHES, Tree, tree_of, why_closed
 from gem.errors import UnknownEnvironment
 from gem.registry import EnvSpec
@@ -69,7 +71,7 @@ def tree(request: HttpRequest, episode_id: str, number: int | None = None) -> Ht
         "moment": replay_frames(episode, at, at, seat)[0],
         "chunk_size": CHUNK,
         "several": episode.seat_count > 1,
-        **_choices(episode, request.user),
+        **_choices(episode, request.user, visitors.known(request)),
         **_export(request, found),
     }
     return render(request, "forks/tree.html", context)
@@ -128,16 +130,21 @@ def export(request: HttpRequest, episode_id: str) -> HttpResponseBase:
 # ---------------------------------------------------------------- helpers
 
 
-def _choices(episode: Episode, user: Viewer) -> dict[str, Any]:
-    """Who may continue: the agent that played, the expert and the random one, and all others that forms offer."""
+def _choices(episode: Episode, user: Viewer, visitor: str) -> dict[str, Any]:
+    """Who may continue: the agent that played, the expert and the random one, and all others that forms offer.
+
+    What a continuation will take is known of those that have played here before.
+    """
     spec = _spec(episode)
     own = Agent.objects.filter(seats__episode=episode, seats__number=episode.scored_seat).first()
     first = [slug for slug in (own.slug if own else "", "expert", "random") if slug]
     near = playable(Agent.objects.selectable_by(user).filter(slug__in=first), spec)
-    others = playable(Agent.objects.offered_to(user).exclude(slug__in=first), spec)
+    others = list(playable(Agent.objects.offered_to(user).exclude(slug__in=first), spec).order_by("name")[:OTHERS])
     by_slug = {agent.slug: agent for agent in near}
     agents = [by_slug[slug] for slug in dict.fromkeys(first) if slug in by_slug]
-    return {"agents": agents, "others": others.order_by("name")[:OTHERS], "times": TIMES}
+    known = expected(episode.env_id, [*agents, *others], user, visitor)
+    takes = {agent.slug: asdict(known[agent.pk]) for agent in (*agents, *others) if agent.pk in known}
+    return {"agents": agents, "others": others, "times": TIMES, "takes": takes}
 
 
 def _spec(episode: Episode) -> EnvSpec | None:

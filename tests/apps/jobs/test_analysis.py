@@ -100,7 +100,7 @@ def test_seeds_are_a_map_that_everybody_can_read(ada: User, client: Client) -> N
     ]
     assert {cell and cell.level for cell in hard.cells} == {"0"}
     page = client.get(f"{job.get_absolute_url()}results/").content.decode()
-    assert f'aria-label="{EASY}, seed 2: 0 of 2 solved"' in page
+    assert f'aria-label="0: {EASY}, seed 2: 0 of 2 solved"' in page
     listed = client.get(f"{job.get_absolute_url()}episodes/?env_id={EASY}&seed=2")
     assert len(listed.context["page"].rows) == 2
     rows = seeds.seed_results(job, 0, 100)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from django.core.cache import cache
 
 import gem.sandbox
+from apps.admission.models import account_in, name_of
 from apps.episodes import operations
 from apps.episodes.models import Episode
 from apps.episodes.tools.passages import marked, passages
@@ -78,7 +80,9 @@ def test_a_program_is_tried_by_a_worker_and_costs_no_turn(django_capture_on_comm
     assert len(messages) == 1
     address = re.search(r'hx-get="([^"]+)"', waiting)
     assert address
-    assert trials.answer_next()
+    charged: list[int | None] = []
+    assert trials.answer_next(lambda owner: nullcontext(charged.append(owner)))
+    assert charged == [None], "visitors have no account"
     assert not trials.answer_next()
     said = tight(person.client.get(address[1]))
     assert "0 of 1 passed" in said
@@ -96,6 +100,12 @@ def test_a_program_is_tried_only_where_the_problem_shows_tests_and_by_who_plays(
     assert "Somebody else is playing" in tried(Person(), episode, "print(1)")
     assert "shows no tests" in tried(person, person.begin("math:Drawn-v0", 3), "print(1)")
     assert not PendingTrial.objects.exists()
+
+
+def test_trial_runs_are_charged_to_the_account_of_the_person_who_plays() -> None:
+    assert account_in(name_of(7)) == 7
+    assert account_in(name_of(None, "7")) is None
+    assert account_in(name_of(None)) is None
 
 
 def test_the_last_program_that_somebody_asks_about_is_the_one_that_is_run() -> None:

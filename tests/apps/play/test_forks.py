@@ -20,6 +20,7 @@ from apps.play.models import Show
 from apps.play.shows import continuing
 from apps.play.shows.operations import TooManyShows
 from apps.play.tree import drawing, exporting
+from apps.play.tree.expected import Expected, expected
 from apps.play.tree.reading import Tree, tree_of, why_closed
 from tests.apps.agents import built_in
 from tests.html import tight, whole_of
@@ -270,6 +271,18 @@ def test_the_page_draws_the_tree_and_lists_its_ends(client: Client) -> None:
     replay = tight(client.get(f"/episodes/{first.pk}/"))
     assert "Forks of this episode" in replay
     assert client.get(f"/episodes/{first.pk}/forks/5/").status_code == 404
+
+
+def test_the_page_knows_what_an_agent_took_for_episodes_that_people_may_see(client: Client) -> None:
+    first = begin([SECRET])
+    begin([1, SECRET])
+    begin([1, 2, SECRET], visibility="private")
+    begin([1])  # still runs
+    Episode.objects.filter(pk=first.pk).update(tokens_in=90, tokens_out=10)
+    random = built_in("random")
+    known = expected(GUESS, [random, built_in("expert")], NOBODY, "")
+    assert known == {random.pk: Expected(episodes=2, turns=1.5, seconds=None, tokens=100.0)}
+    assert '"turns": 1.5' in client.get(f"/episodes/{first.pk}/forks/").content.decode()
 
 
 def test_a_running_branch_keeps_the_page_moving(client: Client) -> None:
