@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--curve", action="store_true", help="send the curve to TRACKIO_SERVER_URL with trackio")
     options = parser.parse_args()
     names = {"project": "examples", "run_name": "trl_rollout_func"}
-    curve = {"report_to": ["trackio"], **names} if options.curve else {}
+    curve: dict[str, Any] = {"report_to": ["trackio"], **names} if options.curve else {}
     if options.tiny:
         train_tiny(options.steps, **curve)
         return

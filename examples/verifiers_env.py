@@ -14,6 +14,7 @@ addresses instead, without a file of ours.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import verifiers as vf
@@ -31,7 +32,7 @@ class GemEnv(vf.MultiTurnEnv):
     """The episodes of one environment; each rollout makes its own."""
 
     def __init__(self, env_id: str, env_kwargs: dict[str, Any], num_train: int, num_eval: int, **settings: Any) -> None:
-        self.make = lambda: gem.make(env_id, **env_kwargs)
+        self.make: Callable[[], gem.Env] = lambda: gem.make(env_id, **env_kwargs)
         super().__init__(
             dataset=lambda: self.rows(0, num_train), eval_dataset=lambda: self.rows(HELD_OUT, num_eval), **settings
         )

@@ -33,13 +33,10 @@ def expected(env_id: str, agents: Iterable[Agent], viewer: Viewer, visitor: str)
     last = listed.order_by("-created").values("pk")[:MOST_EPISODES]
     rows = (
         Episode.objects.filter(pk__in=last, seats__agent__in=[agent.pk for agent in agents])
-        .values("seats__agent")
         .order_by()
+        .values_list("seats__agent")
         .annotate(
-            episodes=Count("pk", distinct=True),
-            turns=Avg("turn_count"),
-            seconds=Avg("answer_seconds"),
-            tokens=Avg(F("tokens_in") + F("tokens_out")),
+            Count("pk", distinct=True), Avg("turn_count"), Avg("answer_seconds"), Avg(F("tokens_in") + F("tokens_out"))
         )
     )
-    return {row.pop("seats__agent"): Expected(**row) for row in rows}
+    return {agent: Expected(*means) for agent, *means in rows}
