@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=STEPS, help="the updates of --tiny")
     parser.add_argument("--curve", action="store_true", help="send the curve to TRACKIO_SERVER_URL with trackio")
     options = parser.parse_args()
-    curve = (
+    curve: dict[str, Any] = (
         {"report_to": ["trackio"], "project": "examples", "run_name": "trl_environment_factory"}
         if options.curve
         else {}
