@@ -36,7 +36,10 @@ def expected(env_id: str, agents: Iterable[Agent], viewer: Viewer, visitor: str)
         .order_by()
         .values_list("seats__agent")
         .annotate(
-            Count("pk", distinct=True), Avg("turn_count"), Avg("answer_seconds"), Avg(F("tokens_in") + F("tokens_out"))
+            episodes=Count("pk", distinct=True),
+            mean_turns=Avg("turn_count"),
+            mean_seconds=Avg("answer_seconds"),
+            mean_tokens=Avg(F("tokens_in") + F("tokens_out")),
         )
     )
     return {agent: Expected(*means) for agent, *means in rows}

@@ -170,16 +170,21 @@ def test_the_list_and_the_leaderboard_look_right_everywhere(page: Page) -> None:
         check_looks(page)
 
 
+def _bring_into_view(page: Page, part: str) -> None:
+    """Scroll to a part, at once: Playwright waits until an element stays, but a part is replaced when it is seen."""
+    page.locator(f"#{part}").evaluate("part => part.scrollIntoView()")
+
+
 def _read_export_and_archive(page: Page) -> None:
     """Read the result part by part, download its turns, and archive the job under another name."""
     job = page.url
-    page.locator("#seeds").scroll_into_view_if_needed()
+    _bring_into_view(page, "seeds")
     cells = page.locator("#seeds td a")
     expect(cells).to_have_count(40)
     cells.first.focus()
     page.keyboard.press("ArrowRight")
     expect(cells.nth(1)).to_be_focused()
-    page.locator("#failures").scroll_into_view_if_needed()
+    _bring_into_view(page, "failures")
     expect(page.locator("#failures .clusters li").first).to_contain_text("Examples: seed")
     expect(page.locator("#distributions svg").first).to_have_attribute(
         "aria-label", re.compile("Return of 50 episodes")
