@@ -4,7 +4,7 @@
 // and each event begins with its seq, so that a reconnected socket requests what follows the last applied event.
 // While its socket is open, the element has `data-live`. Code that misses an event dispatches "live:overdue".
 
-const { htmx, Idiomorph } = window;
+const { htmx } = window;
 
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 15_000;
@@ -61,17 +61,6 @@ document.addEventListener("htmx:wsAfterMessage", (event) => {
   if (seq) reached.set(streamOfElement(event.target), Number(seq[1]));
   giveBack(kept);
   kept = null;
-});
-
-// ---------------------------------------------------------------- only what differs is changed
-
-// `hx-swap-oob="morph"`: a turn changes a few cells of a board, and drawing all of it costs a browser 30 ms.
-// idiomorph's own extension would handle all other swaps, too.
-htmx.defineExtension("morph", {
-  isInlineSwap: (style) => style === "morph",
-  handleSwap: (style, target, fragment) => (
-    style === "morph" && Idiomorph.morph(target, fragment.children, { morphStyle: "outerHTML" })
-  ),
 });
 
 // ---------------------------------------------------------------- focus, selection and scroll survive a swap

@@ -1,6 +1,8 @@
 // What every page does: "/" goes to the search field, a chip copies itself, a lost request says so,
 // a menu closes when it loses the focus, a refused form has the focus where it is to be corrected.
 
+const { htmx, Idiomorph } = window;
+
 const TOAST_MS = 6000;
 
 /** Say something in a corner for a few seconds; screen readers hear it too. */
@@ -82,3 +84,14 @@ if (onlyBoard) {
     if (event.key === "Escape" && document.documentElement.hasAttribute("data-bare")) showOnlyBoard(false);
   });
 }
+
+// ---------------------------------------------------------------- only what differs is changed
+
+// `hx-swap="morph"` and `hx-swap-oob="morph"` change the element itself: a turn changes a few cells of a board, and
+// drawing all of it costs a browser 30 ms. idiomorph's own extension would handle all other swaps, too.
+htmx.defineExtension("morph", {
+  isInlineSwap: (style) => style === "morph",
+  handleSwap: (style, target, fragment) => (
+    style === "morph" && Idiomorph.morph(target, fragment.children, { morphStyle: "outerHTML" })
+  ),
+});

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from apps.site.unindented import unindented
@@ -25,3 +26,15 @@ def test_a_page_is_sent_without_indentation(client: Client) -> None:
     assert "env.sample_random_action())" in page
     assert "\n    env.sample_random_action())" in page, "a program keeps its indentation"
     assert not [line for text in texts for line in text.splitlines() if line.startswith(" ")]
+
+
+def test_every_swap_is_one_that_htmx_or_this_site_knows() -> None:
+    """htmx takes a style that it does not know for innerHTML, and an element would be put into itself."""
+    known = {"innerHTML", "outerHTML", "afterbegin", "beforeend", "none", "true", "morph"}
+    found = {
+        (path.name, style.split()[0])
+        for path in (settings.BASE_DIR / "templates").rglob("*.html")
+        for style in re.findall(r'hx-swap(?:-oob)?="([^"]+)"', path.read_text("utf-8"))
+    }
+    assert found
+    assert {(name, style) for name, style in found if style not in known} == set()
