@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -176,6 +177,7 @@ def _page(request: HttpRequest, row: Agent, *, status: int = 200, **more: Any) -
         "seats_form": SeatsForm(initial={"seats": standing["remote"].seats}),
         "chat_form": ChatForm(),
         "program": program_for(socket),
+        "command": f"gemweb agent serve my_agent.py --name {shlex.quote(row.name)}",
         "site": request.build_absolute_uri("/").rstrip("/"),
         "turn_seconds": settings.REMOTE_TURN_SECONDS,
         "token_days": TOKEN_DAYS,
