@@ -85,11 +85,15 @@ class AgentFailure(GemError):
 
 
 class BudgetUsedUp(AgentFailure):
-    """There is no budget left for the next request of an agent; its episode is cut off and is no result."""
+    """There is no budget left for the next request or turn of an agent; its episode is cut off and is no result."""
 
 
 class EpisodeLimitReached(AgentFailure):
-    """The next request of an agent could exceed the token limit of its episode, which ends here and is not solved."""
+    """The next request of an agent could exceed a limit of its episode, which ends here and is not solved."""
+
+    def __init__(self, message: str, limit: Literal["tokens", "money"]) -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class AgentStopped(GemError):

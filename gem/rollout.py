@@ -93,12 +93,12 @@ def rollout(
     Without an opponent the agent acts from all of them, and reads for each seat what that seat may read.
 
     An environment that raises an error gives a record with `failure`, and so does an agent that raises `AgentFailure`;
-    the other episodes go on. Two of these errors are no failures: an episode that reaches its token limit ends there
-    unsolved (`EpisodeRecord.cut`), and one that a used-up budget cuts off is `failed_by` "budget", and no result. An
-    `AsyncAgent` decides for all episodes at the same time, and no episode waits for
-    another. `requests` is read as environments become free, so it may be endless. The record of a request does not
-    depend on `num_envs` or `backend`. Closing the generator cancels decisions that are still pending. The note of a
-    decision and everything else that the agent reports about it is in `TurnRecord.extra`.
+    the other episodes go on. Two of these errors are no failures: an episode that reaches its limit of tokens or money
+    ends there unsolved (`EpisodeRecord.cut`), and one that a used-up budget cuts off is `failed_by` "budget", and no
+    result. An `AsyncAgent` decides for all episodes at the same time, and no episode waits for another. `requests` is
+    read as environments become free, so it may be endless. The record of a request does not depend on `num_envs` or
+    `backend`. Closing the generator cancels decisions that are still pending. The note of a decision and everything
+    else that the agent reports about it is in `TurnRecord.extra`.
 
     Args:
         num_envs: how many episodes are played at a time. A function is asked before each round of turns; if it returns
@@ -106,6 +106,7 @@ def rollout(
         backend: how environments are stepped: one after the other, or at the same time in threads, which is faster if
             they wait for tools, sandboxes or servers.
         broken_off: says before each turn why the episode with this index ends here, as a sentence; empty if it goes on.
+            It raises `BudgetUsedUp` if there is no budget for the turn.
 
     Raises:
         InvalidArgument: if `num_envs` is below 1, if a request has arguments that its environment does not take or a
@@ -157,8 +158,8 @@ def _play(
             return
         given: list[RequestOutcome] = []
         for slot in undecided_slots:
-            if broken_off is not None and (reason := broken_off(slot.record.index)):
-                slot.break_off(Failure("agent", reason))
+            if broken_off is not None and (failure := _break_of(broken_off, slot.record.index)) is not None:
+                slot.break_off(failure)
                 free_slots.append(slots.pop(slot.index))
                 yield slot.record
             else:
@@ -171,7 +172,7 @@ def _play(
             if isinstance(outcome, Decision):
                 is_over = slot.record_turn(outcome, steps[index])
             elif isinstance(outcome, EpisodeLimitReached):
-                is_over = slot.end_at_token_limit()
+                is_over = slot.end_at_limit(outcome.limit)
             else:
                 failed_by: Side = "budget" if isinstance(outcome, BudgetUsedUp) else "agent"
                 is_over = slot.break_off(failure_of(outcome, "agent")._replace(side=failed_by))
@@ -180,6 +181,15 @@ def _play(
                 yield slot.record
             else:
                 undecided_slots.append(slot)
+
+
+def _break_of(broken_off: Callable[[int], str], index: int) -> Failure | None:
+    """Why the episode with this index ends before its next turn; None if it goes on."""
+    try:
+        reason = broken_off(index)
+    except BudgetUsedUp as error:
+        return Failure("budget", str(error))
+    return Failure("agent", reason) if reason else None
 
 
 def _actions_of(outcomes: Sequence[RequestOutcome], num_envs: int) -> list[str | None]:
@@ -313,9 +323,9 @@ class _EnvSlot:
         self._prepare_request(observation, info)
         return False
 
-    def end_at_token_limit(self) -> bool:
-        """Record that the token limit of the episode ends it unsolved, and return True: it is over."""
-        self.record.truncated, self.record.success, self.record.cut = True, False, "tokens"
+    def end_at_limit(self, limit: Literal["tokens", "money"]) -> bool:
+        """Record that a limit of the episode ends it unsolved, and return True: it is over."""
+        self.record.truncated, self.record.success, self.record.cut = True, False, limit
         return True
 
     def break_off(self, failure: Failure) -> bool:

@@ -30,7 +30,8 @@ from apps.leaderboard.operations import record_scores
 from apps.leases import LeaseLost
 from apps.queue import beat, enqueue
 from gem.agents import AnyAgent
-from gem.agents.endpoint.ledger import Ledger
+from gem.agents.endpoint.ledger import Ledger, Limits
+from gem.evaluation.turn_budget import TurnBudget
 from gem.records import EpisodeRecord
 from gem.rollout import rollout
 from workers.playing.beside import Beside
@@ -90,13 +91,15 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
         LeaseLost, Stopping: see `Lease.check`. Recorded episodes stay.
         GivesWay: somebody else is served first; all episodes that had begun are recorded.
     """
-    with Ledger(claim.books(lambda: lease.held), claim.spec.max_episode_tokens) as ledger:
-        job_ended = _play(claim, lease, meter, ledger)
+    spec = claim.spec
+    episode_limits = Limits(spec.max_episode_tokens, spec.exact_episode_money)
+    with Ledger(claim.books(lambda: lease.held), episode_limits) as ledger, TurnBudget(claim.turns) as turns:
+        job_ended = _play(claim, lease, meter, Budgets(ledger, turns))
     if job_ended is None:
         return False
-    if ledger.refusal:
+    if refusal := ledger.refusal or turns.refusal:
         for held in lease.held:
-            leases.stop_over_budget(held, ledger.refusal)
+            leases.stop_over_budget(held, refusal)
         return False
     if lease.gives_way.is_set() and not job_ended:
         raise GivesWay
@@ -105,24 +108,37 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
     return job_ended
 
 
-def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool | None:
+class Budgets(NamedTuple):
+    """What limits the job that is played: its books of requests, and its turns."""
+
+    ledger: Ledger
+    turns: TurnBudget
+
+    def are_used_up(self) -> bool:
+        """Whether one of them is used up."""
+        return bool(self.ledger.refusal or self.turns.refusal)
+
+
+def _play(claim: Claim, lease: Lease, meter: CpuMeter, budgets: Budgets) -> bool | None:
     """Play and record episodes while there is budget; what has ended is recorded beside what is played.
 
     Returns whether the job has ended with them; None if too many errors or a decided comparison have ended it.
     """
     place = Place(claim.job_id, f"job {claim.job_id[:4].upper()}")
+    ledger = budgets.ledger
     agent = watched(player(claim.agent, claim.set_up, ledger=ledger, place=place), lease)
     opponent = None
     if claim.opponent:
         opponent = watched(player(claim.opponent, ledger=ledger, side="opponent", place=place), lease)
     is_async = isinstance(agent, WatchedAsync) or isinstance(opponent, WatchedAsync)
-    feed = Feed(lease, ledger, is_async=is_async)
+    feed = Feed(lease, budgets.are_used_up, is_async=is_async)
     chunk_seconds = CHUNK_SECONDS
     if is_async:
         chunk_seconds = MANY_CHUNK_SECONDS if claim.spec.num_envs >= MANY_EPISODES else 0.0
     started = monotonic()
     recorded = Recorded()
-    with closing(_episodes(claim, lease, feed, agent, opponent)) as episodes, Beside[Recorded]() as beside:
+    played = _episodes(claim, lease, feed, budgets.turns, agent, opponent)
+    with closing(played) as episodes, Beside[Recorded]() as beside:
         for records in _chunks(episodes, chunk_seconds):
             lease.check()
             notes = count_as_failed(claim.spec, records)
@@ -153,16 +169,20 @@ def _play(claim: Claim, lease: Lease, meter: CpuMeter, ledger: Ledger) -> bool |
 
 
 def _episodes(
-    claim: Claim, lease: Lease, feed: Feed, agent: AnyAgent, opponent: AnyAgent | None
+    claim: Claim, lease: Lease, feed: Feed, turns: TurnBudget, agent: AnyAgent, opponent: AnyAgent | None
 ) -> Generator[EpisodeRecord, None, None]:
     """Play the episodes of the shards, and yield the records to store."""
+
+    def broken_off(slot: int) -> str:
+        return lease.broken_off(slot) or turns.take(slot)
+
     play_all = partial(
         rollout,
         agent,
         num_envs=lambda: lease.wishes.num_envs,
         opponent=opponent,
         backend=claim.spec.backend,
-        broken_off=lease.broken_off,
+        broken_off=broken_off,
     )
     retries, kinds = claim.spec.retries, ["environment", "unanswered"]
     if claim.spec.hidden_seeds:

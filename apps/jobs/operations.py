@@ -180,7 +180,7 @@ def check_players(owner: User | None, spec: EvaluationSpec) -> Agent:
             raise type(refusal)(str(refusal), field="opponent") from refusal
     if spec.limits_tokens:
         for player in players:
-            _check_limits(player, limits_money=spec.money_budget is not None)
+            _check_limits(player, limits_money=spec.limits_money)
     return agent
 
 

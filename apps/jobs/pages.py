@@ -131,6 +131,7 @@ def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
             "repeats": spec.repeats,
             "token_budget": spec.token_budget,
             **({"money_budget": spec.money_budget} if spec.money_budget is not None else {}),
+            **({"turn_budget": spec.turn_budget} if spec.turn_budget is not None else {}),
             **(spec.model_dump(mode="json", include=TOOL_FIELDS) if spec.tools else {}),
         }
     return {
@@ -173,6 +174,8 @@ def _command(spec: EvaluationSpec, agent_options: list[str]) -> str:
         words += [f"--wrapper {shlex.quote(wrapping.as_word(wrapper))}" for wrapper in spec.wrappers]
     words += [f"--repeats {spec.repeats}"] if spec.repeats > 1 else []
     words += [f"--max-episode-tokens {spec.max_episode_tokens}"] if spec.max_episode_tokens else []
+    words += [f"--max-episode-money {spec.max_episode_money}"] if spec.max_episode_money else []
+    words += [f"--turn-budget {spec.turn_budget}"] if spec.turn_budget else []
     words += [f"--token-budget {spec.token_budget}"] if spec.token_budget else []
     words += [f"--money-budget {spec.money_budget}"] if spec.money_budget else []
     words += [f"--tool {name}" for name in spec.tools]

@@ -86,6 +86,7 @@ def setting_of(spec: EvaluationSpec) -> str:
     parts = [spec.tools_in_words, f"against {spec.opponent}" if spec.opponent else ""]
     parts += [", ".join(str(wrapper.get("name", "wrapper")) for wrapper in spec.wrappers)]
     parts += ["with a token limit"] if spec.max_episode_tokens else []
+    parts += ["with a money limit"] if spec.max_episode_money else []
     parts += [f"at most {spec.max_turns:,} turns"] if spec.max_turns else []
     return "; ".join(filter(None, parts))
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gem.agents.endpoint.ledger import Ledger, MemoryStore
     from gem.evaluation.scores import Outcome
     from gem.evaluation.spec import EvaluationSpec
+    from gem.evaluation.turn_budget import TurnBudget
     from gem.records import EpisodeRecord
     from gem.rollout import EpisodeRequest
 
@@ -30,7 +31,8 @@ _SPEC_OPTIONS = {
     "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed", "repeats": "repeats",
     "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget", "num_envs": "num_envs",
     "wrapper": "wrappers", "backend": "backend",
-    "money_budget": "money_budget", "max_episode_tokens": "max_episode_tokens",
+    "money_budget": "money_budget", "turn_budget": "turn_budget",
+    "max_episode_tokens": "max_episode_tokens", "max_episode_money": "max_episode_money",
 }  # fmt: skip
 """Options of the command and the fields of the `EvaluationSpec` that they set."""
 
@@ -57,6 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-episode-tokens", type=int, metavar="N", help="the most tokens of an episode, which then ends unsolved"
     )
+    parser.add_argument(
+        "--max-episode-money", type=float, metavar="N", help="the most that an episode costs, which then ends unsolved"
+    )
+    parser.add_argument("--turn-budget", type=int, metavar="N", help="the most turns of all episodes")
     parser.add_argument("--num-envs", type=int, default=16, help="episodes played at the same time (16)")
     parser.add_argument("--max-turns", type=int, help="a turn limit below that of the environments")
     parser.add_argument(
@@ -100,7 +106,7 @@ def run(
     player, players = _make_player(agent, opponent, num_envs, options)
     opponent_agent = None if opponent is None else make_agent(opponent)
     if players.endpoint is not None and spec.limits_tokens:
-        endpoint.check_limits(players.endpoint, limits_money=spec.money_budget is not None)
+        endpoint.check_limits(players.endpoint, limits_money=spec.limits_money)
     for env_id in spec.env_ids:
         if "expert" in (agent, opponent) and not has_expert(env_id):
             raise UsageError(f"There is no expert for {env_id}.")
@@ -142,16 +148,20 @@ def _play(
         if done_count:
             print(f"{done_count:,} of {total:,} episodes are in {out} already.", file=sys.stderr)
         ledger = None if books is None else _open_ledger(stack, spec, players, player, outcomes, books)
-        wanted = _while_there_is_budget(requests, ledger)
-        records = rollout(player, wanted, num_envs=spec.num_envs, opponent=opponent, backend=spec.backend)
+        turns = _open_turns(stack, spec, outcomes)
+        wanted = _while_there_is_budget(requests, ledger, turns)
+        take = None if spec.turn_budget is None else turns.take
+        records = rollout(
+            player, wanted, num_envs=spec.num_envs, opponent=opponent, backend=spec.backend, broken_off=take
+        )
         stack.callback(records.close)
         results = (record for record in records if record.failed_by != "budget")
         for record in _show_progress(results, done_count, total):
             if file is not None:
                 _write(file, record, players)
             yield record
-        if ledger is not None and ledger.refusal:
-            print(f"{ledger.refusal} Finished episodes count.", file=sys.stderr)
+        if refusal := turns.refusal or ("" if ledger is None else ledger.refusal):
+            print(f"{refusal} Finished episodes count.", file=sys.stderr)
 
 
 def _make_books(spec: EvaluationSpec) -> MemoryStore:
@@ -172,22 +182,34 @@ def _open_ledger(
     from gem.agents.endpoint import EndpointAgent  # noqa: PLC0415
     from gem.agents.endpoint.amounts import amount_of  # noqa: PLC0415
     from gem.agents.endpoint.completion import Usage  # noqa: PLC0415
-    from gem.agents.endpoint.ledger import Ledger  # noqa: PLC0415
+    from gem.agents.endpoint.ledger import Ledger, Limits  # noqa: PLC0415
 
     assert isinstance(player, EndpointAgent)
     assert players.endpoint is not None
     rows = [row for env_outcomes in outcomes.values() for row in env_outcomes]
     earlier = Usage(sum(row.tokens_in for row in rows), sum(row.tokens_out for row in rows))
     books.total.booked = amount_of(earlier, players.endpoint.prices)
-    player.ledger = stack.enter_context(Ledger(books, spec.max_episode_tokens))
+    episode_limits = Limits(spec.max_episode_tokens, spec.exact_episode_money)
+    player.ledger = stack.enter_context(Ledger(books, episode_limits))
     return player.ledger
 
 
-def _while_there_is_budget(requests: Iterable[EpisodeRequest], ledger: Ledger | None) -> Iterator[EpisodeRequest]:
-    """Yield the episodes to play, of which none begins any more after the budget is used up."""
+def _open_turns(stack: contextlib.ExitStack, spec: EvaluationSpec, outcomes: Mapping[str, list[Outcome]]) -> TurnBudget:
+    """Count the turns against the budget, beside those of the episodes that were played before."""
+    from gem.evaluation.turn_budget import MemoryTurns, TurnBudget  # noqa: PLC0415
+
+    earlier = sum(row.turns for env_outcomes in outcomes.values() for row in env_outcomes)
+    store = None if spec.turn_budget is None else MemoryTurns(spec.turn_budget, earlier)
+    return stack.enter_context(TurnBudget(store))
+
+
+def _while_there_is_budget(
+    requests: Iterable[EpisodeRequest], ledger: Ledger | None, turns: TurnBudget
+) -> Iterator[EpisodeRequest]:
+    """Yield the episodes to play, of which none begins any more after a budget is used up."""
     for request in requests:
         yield request
-        if ledger is not None and ledger.refusal:
+        if turns.refusal or (ledger is not None and ledger.refusal):
             return
 
 

@@ -37,10 +37,9 @@ def fields_of_benchmark(data: dict[str, Any]) -> dict[str, Any]:
         chosen = list(chosen) if isinstance(chosen, tuple) else chosen
         if chosen not in (None, [], value):
             raise UsageError(f"The benchmark {benchmark.name} decides {name}; leave it out.")
-    if data.get("max_turns") is not None:
-        raise UsageError(f"The benchmark {benchmark.name} has the environments' own turn limits; leave yours out.")
-    if data.get("max_episode_tokens") is not None:
-        raise UsageError(f"The benchmark {benchmark.name} limits no tokens of an episode; leave your limit out.")
+    for name, rule in _LIMITS.items():
+        if data.get(name) is not None:
+            raise UsageError(f"The benchmark {benchmark.name} {rule}")
     for name, what in _NOT_RANKED.items():
         if data.get(name):
             raise UsageError(f"The benchmark {benchmark.name} is played without {what}; leave {name} out.")
@@ -79,10 +78,16 @@ def _help_of_benchmark(benchmark: benchmarks.Benchmark, data: dict[str, Any]) ->
     return {"wrappers": wrappers} if wrappers and (not chosen or is_list) else {}
 
 
+_LIMITS = {
+    "max_turns": "has the environments' own turn limits; leave yours out.",
+    "max_episode_tokens": "limits no tokens of an episode; leave your limit out.",
+    "max_episode_money": "limits no money of an episode; leave your limit out.",
+}
 _NOT_WHOLE = {
     "repeats": "further tries",
     "token_budget": "a token budget",
     "money_budget": "a money budget",
+    "turn_budget": "a turn budget",
     "max_error_share": "a share of errors of your own",
 }
 _DEFAULTS = {"repeats": 1, "max_error_share": DEFAULT_MAX_ERROR_SHARE}

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from gem.records import EpisodeRecord
 
-Kind = Literal["", "environment", "agent", "other", "turns", "tokens", "unreadable", "forbidden", "rules"]
+Kind = Literal["", "environment", "agent", "other", "turns", "tokens", "money", "unreadable", "forbidden", "rules"]
 KINDS: Final[dict[str, str]] = {
     "environment": "Environment error, not counted",
     "agent": "No answer from the agent, not counted",
@@ -21,6 +21,7 @@ KINDS: Final[dict[str, str]] = {
     "forbidden": "Not solved: the last action was forbidden",
     "turns": "Turn limit",
     "tokens": "Token limit",
+    "money": "Money limit",
     "rules": "Not solved, by the rules",
 }
 """What failures are called, errors first."""
@@ -72,7 +73,7 @@ def ending_of(record: EpisodeRecord) -> Ending:
         return Ending("", "")
     last = record.turns[-1] if record.turns else None
     if record.truncated:
-        return Ending("tokens" if record.cut == "tokens" else "turns", "")
+        return Ending(record.cut or "turns", "")
     text = normalize(_last_sentences(last.observation)) if last is not None else ""
     error = last.info.get("error") if last is not None else None
     if error == "format":

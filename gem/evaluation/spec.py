@@ -28,6 +28,7 @@ MAX_TURNS = 1000
 MAX_REPEATS = 64
 MAX_RETRIES = 10
 MAX_TOKENS = 10**12
+MAX_TURN_BUDGET = 10**12
 MAX_MONEY = 1_000_000
 
 ErrorKind = Literal["environment", "unanswered"]
@@ -89,8 +90,12 @@ class EvaluationSpec(BaseModel):
     """The most input and output tokens of all requests together. No request is sent that could exceed it."""
     money_budget: float | None = None
     """The most money of all requests together, in the currency of the agents' prices."""
+    turn_budget: int | None = None
+    """The most turns of all episodes together, also of those that are cut off or played again."""
     max_episode_tokens: int | None = None
     """The most input and output tokens of an episode, those of all its agents. One that reaches it is not solved."""
+    max_episode_money: float | None = None
+    """The most money of an episode, in the currency of the agents' prices. One that reaches it is not solved."""
     max_error_share: float = DEFAULT_MAX_ERROR_SHARE
     """The share of episodes, from 0 to 1, that may go uncounted because the environment or the agent failed. The job
     fails if there are more; 1 allows any number."""
@@ -185,16 +190,22 @@ class EvaluationSpec(BaseModel):
     def _check_token_budget(cls, value: int | None) -> int | None:
         return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token budget")
 
+    @field_validator("turn_budget")
+    @classmethod
+    def _check_turn_budget(cls, value: int | None) -> int | None:
+        return None if value is None else _check_range(value, 1, MAX_TURN_BUDGET, "The turn budget")
+
     @field_validator("max_episode_tokens")
     @classmethod
     def _check_max_episode_tokens(cls, value: int | None) -> int | None:
         return None if value is None else _check_range(value, 1, MAX_TOKENS, "The token limit of an episode")
 
-    @field_validator("money_budget")
+    @field_validator("money_budget", "max_episode_money")
     @classmethod
-    def _check_money_budget(cls, value: float | None) -> float | None:
+    def _check_money(cls, value: float | None, info: ValidationInfo) -> float | None:
         if value is not None and not 0 < value <= MAX_MONEY:
-            raise _refused(f"The money budget must be more than 0 and at most {MAX_MONEY:,}, not {value:g}.")
+            what = "money budget" if info.field_name == "money_budget" else "money limit of an episode"
+            raise _refused(f"The {what} must be more than 0 and at most {MAX_MONEY:,}, not {value:g}.")
         return value
 
     @field_validator("max_error_share")
@@ -289,12 +300,22 @@ class EvaluationSpec(BaseModel):
     @property
     def limits_tokens(self) -> bool:
         """Whether the tokens or the money of the job or of an episode are limited, so that answers have to be too."""
-        return (self.token_budget, self.money_budget, self.max_episode_tokens) != (None, None, None)
+        return self.limits_money or (self.token_budget, self.max_episode_tokens) != (None, None)
+
+    @property
+    def limits_money(self) -> bool:
+        """Whether the money of the job or of an episode is limited, so that agents have to have prices."""
+        return (self.money_budget, self.max_episode_money) != (None, None)
 
     @property
     def exact_money_budget(self) -> Decimal | None:
         """The money budget as the decimal number that was written."""
-        return None if self.money_budget is None else Decimal(str(self.money_budget))
+        return _exact(self.money_budget)
+
+    @property
+    def exact_episode_money(self) -> Decimal | None:
+        """The money limit of an episode as the decimal number that was written."""
+        return _exact(self.max_episode_money)
 
     @property
     def multi_seat_env_ids(self) -> list[str]:
@@ -322,6 +343,10 @@ class EvaluationSpec(BaseModel):
     def tools_in_words(self) -> str:
         """The tools and their budget in words; empty without tools. Only results with equal tools are compared."""
         return tool_catalog.in_words(self.tools, self.max_tool_uses, self.tool_format)
+
+
+def _exact(money: float | None) -> Decimal | None:
+    return None if money is None else Decimal(str(money))
 
 
 def _multi_seat(env_ids: tuple[str, ...]) -> list[str]:

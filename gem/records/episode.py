@@ -56,9 +56,9 @@ class EpisodeRecord:
     failed_by: Literal["", "environment", "agent", "budget"] = ""
     """What failed: the environment raised an exception, or the agent could not decide. `budget` says that there was
     none left for the next request; such an episode is no result, and callers drop it."""
-    cut: Literal["", "tokens"] = ""
-    """What ended the episode from outside, so that a re-execution does not end there: its token limit. Such an episode
-    is truncated and not solved."""
+    cut: Literal["", "tokens", "money"] = ""
+    """What ended the episode from outside, so that a re-execution does not end there: its limit of tokens or money.
+    Such an episode is truncated and not solved."""
     max_turns: int = 0
     """The turn limit; 0 means none."""
     seat: int = 0

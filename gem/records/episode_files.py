@@ -170,7 +170,7 @@ class _Episode(BaseModel):
     index: int = 0
     terminated: bool
     truncated: bool
-    cut: Literal["", "tokens"] = ""
+    cut: Literal["", "tokens", "money"] = ""
     success: bool | None = None
     failure: str = ""
     failed_by: Literal["", "environment", "agent"] = ""

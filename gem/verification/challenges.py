@@ -160,7 +160,7 @@ def _of_claims(stored: StoredEpisode, finding: Finding) -> Finding:
         return differs(
             stored,
             "cut",
-            "It was cut by a limit of tokens, and a challenge has none. Play this seed without the limit.",
+            f"It was cut by a limit of {record.cut}, and a challenge has none. Play this seed without the limit.",
         )
     if record.failed_by and not record.turns and (difference := _of_reset(record)):
         return differs(stored, difference.field, difference.sentence)

@@ -301,7 +301,7 @@ def _notes(record: EpisodeRecord, unrepeated: Sequence[str]) -> tuple[str, ...]:
     if record.failed_by:
         notes.append("That the episode ended by a failure is what the record says.")
     if record.cut:
-        notes.append("That the episode reached its token limit is what the record says.")
+        notes.append(f"That the episode reached its {record.cut.removesuffix('s')} limit is what the record says.")
     return tuple(notes)
 
 

@@ -15,15 +15,19 @@ from hypothesis import strategies as st
 
 from apps.accounts.models import CpuUse
 from apps.episodes.models import Episode
+from apps.episodes.templatetags.episodes import outcome_parts
 from apps.jobs import leases, operations
 from apps.jobs.books.reading import books_by_episode, books_of
+from apps.jobs.books.turns import JobTurns
 from apps.jobs.leases import recovery
 from apps.jobs.models import EpisodeBooks, Job, JobBooks, Reservation, Shard
 from apps.leases import LeaseLost
 from gem.agents.endpoint import EndpointSpec
 from gem.agents.endpoint.amounts import Amount
 from gem.agents.endpoint.ledger import Account, Entry, Verdict
+from gem.errors import BudgetUsedUp
 from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.turn_budget import TurnBudget
 from tests.model_server import ModelServer, model_server
 from tests.workers.processes import PATIENCE, wait_until, worker
 from workers.evaluate import play
@@ -113,6 +117,56 @@ def test_an_episode_ends_at_its_own_limit_unsolved(submit_endpoint: Submit) -> N
     for episode in cut:
         assert (episode.truncated, episode.success, episode.outcome) == (True, False, "limit")
     assert all(books.tokens <= 1000 for books in books_by_episode(job).values())
+
+
+def test_the_money_of_an_episode_is_limited_too(submit_endpoint: Submit) -> None:
+    prices = {"tokens_in": 1.0, "tokens_out": 10.0}
+    job = played(submit_endpoint("bisect", episodes=6, agent={"prices": prices}, max_episode_money=0.003))
+    assert job.state == Job.State.DONE
+    cut = Episode.objects.filter(batch=job.batch_id, cut="money")
+    assert 0 < cut.count() == sum(shard.limited for shard in job.shards.all())
+    for episode in cut:
+        assert (episode.truncated, episode.success, episode.outcome) == (True, False, "limit")
+        assert outcome_parts(episode)[2] == "Money limit"
+    assert all(books.money <= Decimal("0.003") for books in books_by_episode(job).values())
+
+
+def test_a_job_stops_at_its_turn_budget(submit: Submit) -> None:
+    job = played(submit(episodes=200, turn_budget=500))
+    assert (job.state, job.state_in_words) == (Job.State.STOPPED, "stopped by its budget")
+    assert job.reason == "The budget of 500 turns is used up."
+    assert 0 < job.episodes_done < 200
+    assert JobBooks.objects.get(pk=job.pk).turns == 500, "no turn is left, and none began beyond the budget"
+    assert 500 - 16 * 10 <= job.turns_done <= 500, "those of at most 16 episodes were cut off"
+    assert set(job.shards.values_list("state", flat=True)) == {Shard.State.STOPPED}
+
+
+def test_a_turn_budget_holds_for_the_turns_of_models_too(submit_endpoint: Submit, server: ModelServer) -> None:
+    job = played(submit_endpoint("bisect", episodes=60, turn_budget=90))
+    assert (job.state, JobBooks.objects.get(pk=job.pk).turns) == (Job.State.STOPPED, 90)
+    assert 0 < job.episodes_done < 60
+    assert job.turns_done <= len(server.requests) <= 90
+
+
+def test_what_a_turn_budget_leaves_over_is_given_back(submit: Submit) -> None:
+    job = played(submit(episodes=20, turn_budget=10_000))
+    assert job.state == Job.State.DONE
+    assert JobBooks.objects.get(pk=job.pk).turns == job.turns_done
+
+
+def test_workers_share_a_turn_budget_and_a_lost_one_takes_its_block_with_it(submit: Submit) -> None:
+    job = submit(turn_budget=100)
+    first, second = TurnBudget(JobTurns(job.pk, 100)), TurnBudget(JobTurns(job.pk, 100))
+    first.take(0)  # and it is lost: nobody gives its block back
+    lost = JobBooks.objects.get(pk=job.pk).turns
+    taken = 0
+    with second, pytest.raises(BudgetUsedUp, match="The budget of 100 turns is used up"):
+        while True:
+            second.take(1)
+            taken += 1
+    assert 1 <= lost <= 25
+    assert taken == 100 - lost
+    assert JobBooks.objects.get(pk=job.pk).refusal == "The budget of 100 turns is used up."
 
 
 def test_without_a_budget_everything_is_booked_as_well(submit_endpoint: Submit, server: ModelServer) -> None:

@@ -6,7 +6,7 @@ next shard of the same job begin while those are played to their end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
 from typing import NamedTuple
 
@@ -14,7 +14,6 @@ from apps.failpoints import failpoint
 from apps.jobs import leases
 from apps.jobs.leases import Claim
 from apps.leaderboard.proofs.choices import note_machine
-from gem.agents.endpoint.ledger import Ledger
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
 from workers.playing.lease import Lease
@@ -45,13 +44,13 @@ class Feed:
     """The episodes of the shards that a lease holds, and of those that it adds.
 
     Args:
-        ledger: nothing begins any more when its budget is used up.
+        is_used_up: says whether a budget is used up; nothing begins any more then.
         is_async: whether an agent is asked about all episodes at the same time.
     """
 
-    def __init__(self, lease: Lease, ledger: Ledger, *, is_async: bool) -> None:
+    def __init__(self, lease: Lease, is_used_up: Callable[[], bool], *, is_async: bool) -> None:
         self._lease = lease
-        self._ledger = ledger
+        self._is_used_up = is_used_up
         self._is_async = is_async
         self._until = monotonic() + (ASYNC_SECONDS if is_async else SECONDS)
         self._left: dict[int, int] = {}
@@ -110,4 +109,4 @@ class Feed:
 
     @property
     def _is_over(self) -> bool:
-        return self._lease.gives_way.is_set() or bool(self._ledger.refusal)
+        return self._lease.gives_way.is_set() or self._is_used_up()

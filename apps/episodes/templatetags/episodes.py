@@ -215,12 +215,16 @@ def outcome_parts(episode: Episode) -> tuple[str, str, str]:
     if contest := contest_result(episode):
         tone, glyph, words = CONTEST_STATES[contest]
     if episode.cut:
-        words = "Token limit"
+        words = _limit_in_words(episode)
     if episode.failed_by == Episode.FailedBy.AGENT:
         words = "No answer from the agent, not counted"
     if episode.seat_count > 1 and episode.status == Episode.Status.ENDED:
         tone, glyph, words = _result(episode)
     return tone, glyph, words
+
+
+def _limit_in_words(episode: Episode) -> str:
+    return "Money limit" if episode.cut == "money" else "Token limit"
 
 
 def _result(episode: Episode) -> tuple[str, str, str]:
@@ -237,7 +241,7 @@ def _result(episode: Episode) -> tuple[str, str, str]:
         sentence = f"{' and '.join(winner_names)} {verb}"
         return "win", "check", sentence[0].upper() + sentence[1:] if is_ambiguous else sentence
     if episode.cut:
-        return "warn", "limit", "Token limit"
+        return "warn", "limit", _limit_in_words(episode)
     return ("warn", "limit", "Turn limit") if episode.truncated else ("muted", "stop", f"Nobody {verb}")
 
 

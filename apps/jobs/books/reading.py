@@ -15,6 +15,7 @@ from apps.jobs.books.rows import EpisodeBooks, JobBooks, Reservation, Sums
 if TYPE_CHECKING:
     from apps.jobs.models import Job
 
+LIMITS_OF_MONEY = ("money_budget", "max_episode_money")
 NAMES = ("tokens_in", "tokens_out", "estimated_in", "estimated_out", "requests", "money")
 
 
@@ -86,8 +87,8 @@ def cost_of(job: Job, account: Account) -> Decimal | None:
 
 
 def spec_of(job: Job, *, priced: bool) -> dict[str, Any]:
-    """The request of a job. The money budget says something about the prices, so it is for those who may see these."""
-    return {name: value for name, value in job.spec.items() if priced or name != "money_budget"}
+    """The request of a job. Limits of money say something about the prices, so they are for those who may see these."""
+    return {name: value for name, value in job.spec.items() if priced or name not in LIMITS_OF_MONEY}
 
 
 def _reserved(job_id: str) -> tuple[int, int]:

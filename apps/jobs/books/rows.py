@@ -38,8 +38,10 @@ class JobBooks(Sums):
     """The books of a job. Its row is locked by whoever books or reserves, so that no two reserve the same room."""
 
     job = models.OneToOneField("jobs.Job", models.CASCADE, primary_key=True, related_name="books")
+    turns = models.BigIntegerField(default=0, db_default=0)
+    """Of a job with a turn budget: the turns that its workers have drawn from it (`JobTurns`)."""
     refusal = models.TextField(default="", db_default="", blank=True)
-    """Why no further request is sent: the budget is used up. Empty while there is room."""
+    """Why no further request is sent or turn begun: the budget is used up. Empty while there is room."""
 
     def __str__(self) -> str:
         return f"books of job {self.job_id}"

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from apps.accounts.models import Viewer
 from apps.jobs import pages
+from apps.jobs.books.reading import spec_of
 from apps.jobs.comparisons.episodes import episodes_of, hidden_among
 from apps.jobs.comparisons.sides import Side
 from apps.jobs.results.cached import shared_of_all
@@ -159,8 +160,9 @@ def _settings(side: Side, viewer: Viewer) -> dict[str, Any]:
     """The request and the set-up of a side; where its jobs differ, the values of all."""
     found: dict[str, list[Any]] = {}
     for job in side.jobs:
-        set_up = (job.set_up or {}) if pages.may_see_set_up(job, viewer) else {}
-        for name, value in {**job.spec, "set_up": set_up}.items():
+        is_open = pages.may_see_set_up(job, viewer)
+        set_up = (job.set_up or {}) if is_open else {}
+        for name, value in {**spec_of(job, priced=is_open), "set_up": set_up}.items():
             values = found.setdefault(name, [])
             if value not in values:
                 values.append(value)

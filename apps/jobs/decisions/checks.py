@@ -22,6 +22,7 @@ _SAME = {
     "repeats": "number of tries at each seed",
     "max_turns": "turn limit",
     "max_episode_tokens": "token limit of an episode",
+    "max_episode_money": "money limit of an episode",
     "opponent": "opponent",
     "wrappers": "choice of wrappers",
     "tools_in_words": "choice of tools",

@@ -41,6 +41,7 @@ class Estimate:
     token_budget: int | None
     money_budget: float | None = None
     """At the prices of the agent."""
+    turn_budget: int | None = None
 
     @property
     def evidence(self) -> int:
@@ -55,23 +56,24 @@ class Estimate:
 
     @property
     def exceeded(self) -> list[str]:
-        """Which budgets will stop it, as far as anybody can tell: `token`, `money`."""
+        """Which budgets will stop it, as far as anybody can tell: `turn`, `token`, `money`."""
         return [name for name, budget, needed in self._budgets if needed.low > budget]
 
     @property
     def at_risk(self) -> list[str]:
-        """Which further budgets may stop it: where no tokens are counted, each of them may."""
-        leaves_out = bool(self.forecast.uncounted)
+        """Which further budgets may stop it: where no tokens are counted, those of tokens and money may."""
+        has_uncounted = bool(self.forecast.uncounted)
         return [
             name
             for name, budget, needed in self._budgets
-            if needed.low <= budget and (leaves_out or budget < needed.high)
+            if needed.low <= budget and (budget < needed.high or (has_uncounted and name != "turn"))
         ]
 
     @property
     def _budgets(self) -> list[tuple[str, float, Range]]:
         """The budgets that it has, each with what it will need of it."""
         needs = (
+            ("turn", self.turn_budget, self.forecast.turns),
             ("token", self.token_budget, self.forecast.tokens),
             ("money", self.money_budget, self.forecast.cost),
         )
@@ -115,6 +117,7 @@ def estimate(
         half_width=_half_width(found.own, spec),
         token_budget=spec.token_budget,
         money_budget=spec.money_budget,
+        turn_budget=spec.turn_budget,
     )
 
 

@@ -21,7 +21,7 @@ from gem.evaluation import selection, wrapping
 
 ONE = (
     "benchmark", "practice", "episodes_per_env", "seed", "repeats", "num_envs", "max_turns", "token_budget",
-    "money_budget", "max_episode_tokens", "opponent", "stop_against",
+    "money_budget", "turn_budget", "max_episode_tokens", "max_episode_money", "opponent", "stop_against",
     "max_tool_uses", "tool_format", "backend", "retries", "max_error_share",
     "name", "notes", "tags", "priority", "visibility",
 )  # fmt: skip

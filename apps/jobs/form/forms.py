@@ -75,6 +75,11 @@ def _number(label: str, what: str, example: int, initial: int | None = None, *, 
     return number_field(label, required=required, initial=initial, invalid=invalid)
 
 
+def _money(label: str, invalid: str) -> forms.Field:
+    widget = forms.TextInput(attrs={"inputmode": "decimal"})
+    return forms.FloatField(label=label, required=False, error_messages={"invalid": invalid}, widget=widget)
+
+
 class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     """The form of an evaluation. After validation, `spec` is the submission."""
 
@@ -93,13 +98,10 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
     repeats = _number("Tries per seed", "The number of tries", 4, 1, required=False)
     num_envs = _number("Episodes at a time", "The number of parallel environments", 16, 16)
     token_budget = _number("Token budget", "The token budget", 1_000_000, required=False)
-    money_budget = forms.FloatField(
-        label="Money budget",
-        required=False,
-        error_messages={"invalid": "The money budget must be a number, for example 2.50."},
-        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
-    )
+    money_budget = _money("Money budget", "The money budget must be a number, for example 2.50.")
+    turn_budget = _number("Turn budget", "The turn budget", 50_000, required=False)
     max_episode_tokens = _number("Tokens per episode", "The token limit of an episode", 20_000, required=False)
+    max_episode_money = _money("Money per episode", "The money limit of an episode must be a number, for example 0.05.")
     opponent = forms.CharField(label="Opponent", max_length=80, required=False, widget=forms.Select())
     stop_against = AgainstField(
         label="Stop when decided against",
@@ -169,6 +171,7 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
             "num_envs",
             "token_budget",
             "money_budget",
+            "turn_budget",
             "max_tool_uses",
             "tool_format",
             "backend",
@@ -182,7 +185,15 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         if values.get("benchmark"):
             is_ranked = benchmarks.has_hidden_seeds(values["benchmark"]) and not values.get("practice")
             return document | {"benchmark": values["benchmark"]} | ({"hidden_seeds": True} if is_ranked else {})
-        own = ("episodes_per_env", "seed", "repeats", "max_turns", "max_episode_tokens", "opponent")
+        own = (
+            "episodes_per_env",
+            "seed",
+            "repeats",
+            "max_turns",
+            "max_episode_tokens",
+            "max_episode_money",
+            "opponent",
+        )
         document |= {"env_ids": values.get("env_id"), **{name: values.get(name) for name in own}}
         return document | {"without": self._without(values)}
 

@@ -25,6 +25,7 @@ from apps.episodes.models import Episode
 from apps.holders import new_token
 from apps.jobs import admission
 from apps.jobs.books.store import JobStore
+from apps.jobs.books.turns import JobTurns
 from apps.jobs.changes import change, end, lock_shards, wake
 from apps.jobs.decisions.looks import last_look
 from apps.jobs.leases import error_share
@@ -83,6 +84,11 @@ class Claim:
         limits = Limits(self.spec.token_budget, self.spec.exact_money_budget)
         claims = held or (lambda: [self])
         return JobStore(self.job_id, lambda: [claim.shard_id for claim in claims()], self.token, limits)
+
+    @property
+    def turns(self) -> JobTurns | None:
+        """The turn budget of the job, for all its workers; None if it has none."""
+        return None if self.spec.turn_budget is None else JobTurns(self.job_id, self.spec.turn_budget)
 
     @cached_property
     def slots_of_shard(self) -> range:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
@@ -203,18 +203,18 @@ class Ledger:
 
     Args:
         store: where the books are kept.
-        episode_tokens: the most tokens of an episode, those of all its agents together.
+        episode_limits: the most of an episode, that of all its agents together.
     """
 
-    def __init__(self, store: Store, episode_tokens: int | None = None) -> None:
+    def __init__(self, store: Store, episode_limits: Limits = NO_LIMITS) -> None:
         self.refusal = ""
         """Why no further request is sent: the budget is used up. Empty while there may be room."""
         self.writes = 0
         """How often the store was written to."""
         self._store = store
-        self._episode_tokens = episode_tokens
-        self._spent: Counter[int] = Counter()
-        """The tokens of each episode in this process."""
+        self._episode_limits = episode_limits
+        self._spent: defaultdict[int, Amount] = defaultdict(Amount)
+        """What each episode has used in this process."""
         self._changed = threading.Condition()
         self._asked: list[_Ask] = []
         self._closed: list[Entry] = []
@@ -245,19 +245,14 @@ class Ledger:
         """Reserve the most that a request can use, and wait while requests under way leave no room for it.
 
         Raises:
-            EpisodeLimitReached: if the limit of the episode has no room for it.
+            EpisodeLimitReached: if a limit of the episode has no room for it.
             BudgetUsedUp: if the budget will never have room for it.
             Exception: what the store raises.
         """
         if self.refusal:
             raise BudgetUsedUp(self.refusal)
         amount = amount_of(bound, prices)
-        spent = self._spent[account.episode]
-        if self._episode_tokens is not None and spent + amount.tokens > self._episode_tokens:
-            raise EpisodeLimitReached(
-                f"The limit of {self._episode_tokens:,} tokens for the episode is reached: {spent:,} are booked, and "
-                f"the next request may need {amount.tokens:,}."
-            )
+        self._check_episode(self._spent[account.episode], amount)
         future: Future[Reservation] = Future()
         with self._changed:
             self._number += 1
@@ -274,7 +269,7 @@ class Ledger:
     def book(self, entry: Entry) -> None:
         """Book a request that is over; `Reservation` calls this."""
         with self._changed:
-            self._spent[entry.account.episode] += entry.used.tokens
+            self._spent[entry.account.episode] = self._spent[entry.account.episode].plus(entry.used)
             self._closed.append(entry)
             self._changed.notify()
 
@@ -295,6 +290,19 @@ class Ledger:
             future.result(FLUSH_SECONDS)
         except TimeoutError:
             raise StoreHangs(f"The books were not written within {FLUSH_SECONDS:.0f} s.") from None
+
+    def _check_episode(self, spent: Amount, bound: Amount) -> None:
+        limits, total = self._episode_limits, spent.plus(bound)
+        if limits.tokens is not None and total.tokens > limits.tokens:
+            raise EpisodeLimitReached(
+                f"The limit of {limits.tokens:,} tokens for the episode is reached: {spent.tokens:,} are booked, and "
+                f"the next request may need {bound.tokens:,}.",
+                "tokens",
+            )
+        if not limits.fits(total):
+            raise EpisodeLimitReached(
+                "The money limit of the episode is reached. The next request may cost more than what is left.", "money"
+            )
 
     # ------------------------------------------------------------------ the thread
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DECIDED = (
     "episodes_per_env", "seed", "repeats", "max_turns", "opponent", "token_budget", "money_budget",
-    "max_episode_tokens", "wrappers", "tools", "max_tool_uses", "tool_format",
+    "turn_budget", "max_episode_tokens", "max_episode_money", "wrappers", "tools", "max_tool_uses", "tool_format",
 )  # fmt: skip
 """Fields of an evaluation that a challenge decides."""
 MAX_BYTES = 50_000_000

@@ -22,7 +22,8 @@ EVALUATION_OPTIONS = {
     "ranked": "hidden_seeds",
     "agent": "agents", "benchmark": "benchmark", "env": "env_ids", "episodes": "episodes_per_env", "seed": "seed",
     "repeats": "repeats", "max_turns": "max_turns", "opponent": "opponent", "token_budget": "token_budget",
-    "money_budget": "money_budget", "max_episode_tokens": "max_episode_tokens",
+    "money_budget": "money_budget", "turn_budget": "turn_budget",
+    "max_episode_tokens": "max_episode_tokens", "max_episode_money": "max_episode_money",
     "tool": "tools", "tool_uses": "max_tool_uses", "tool_format": "tool_format", "wrapper": "wrappers",
     "backend": "backend", "retries": "retries", "without": "without", "notes": "notes", "tag": "tags",
     "priority": "priority", "stop_against": "stop_against",
@@ -59,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--opponent", help="the agent in the other seats, where there are several")
     group.add_argument("--token-budget", type=int, metavar="N", help="the most tokens of all requests, in and out")
     group.add_argument("--money-budget", type=float, metavar="N", help="the most that they cost at the agent's prices")
+    group.add_argument("--turn-budget", type=int, metavar="N", help="the most turns of all episodes")
     group.add_argument("--max-episode-tokens", type=int, metavar="N", help="the most tokens of an episode")
+    group.add_argument("--max-episode-money", type=float, metavar="N", help="the most that an episode costs")
     group.add_argument("--tool", action="append", metavar="NAME", help="a tool of the site; may be given several times")
     group.add_argument("--tool-uses", type=int, metavar="N", help="uses in an episode")
     group.add_argument("--tool-format", choices=["tags", "native"], help="use tools by their tags, or as functions")

@@ -10,6 +10,7 @@ from gem.evaluation.comparison.runs import Run
 
 IGNORED = frozenset({
     "agent", "model", "name", "note", "notes", "tags", "priority", "visibility", "token_budget", "money_budget",
+    "turn_budget",
     "num_envs", "concurrency", "url", "prices", "timeout", "tries", "patience", "stream", "max_tokens_field",
 })  # fmt: skip
 """Settings that say who plays, where, how fast or at what price, but not how the episodes go."""

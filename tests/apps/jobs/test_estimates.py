@@ -158,6 +158,18 @@ def test_a_budget_of_money_that_will_not_do_is_told_before_too(ada: User) -> Non
     assert both.exceeded == ["token", "money"]
 
 
+def test_a_budget_of_turns_that_will_not_do_is_told_before_too(ada: User) -> None:
+    own = agents.create(ada, "own", EndpointSpec(url="https://models.example.org/v1", model="m"))
+    played(own, EASY, *[(50, 200, 0, 10.0)] * 4)
+    needed = estimates.estimate(own, request(own, EASY), Job.objects.all()).forecast.turns
+    told = [
+        estimates.estimate(own, request(own, EASY, turn_budget=budget), Job.objects.all())
+        for budget in (int(needed.low) - 1, int(needed.high) + 1)
+    ]
+    assert [found.exceeded for found in told] == [["turn"], []]
+    assert [found.at_risk for found in told] == [[], []], "turns are counted, also where tokens are not"
+
+
 def test_a_server_that_counts_no_tokens_is_no_proof_that_there_are_none(as_ada: Client, ada: User) -> None:
     limited = EndpointSpec(url="https://models.example.org/v1", model="m", max_tokens=100)
     own = agents.create(ada, "own", limited)

@@ -173,7 +173,8 @@ def test_every_wrong_field_is_named_at_its_field(as_ada: Client) -> None:
 
 FULL: dict[str, Any] = {
     "agents": ["random", "expert"], "env_ids": [GROUP, GCD], "episodes_per_env": 3, "seed": 5, "repeats": 2,
-    "num_envs": 4, "max_turns": 9, "token_budget": 1000, "tools": ["search:wikigame"], "max_tool_uses": 3,
+    "num_envs": 4, "max_turns": 9, "token_budget": 1000, "turn_budget": 500,
+    "max_episode_money": 0.25, "money_budget": 2.5, "tools": ["search:wikigame"], "max_tool_uses": 3,
     "backend": "threads", "wrappers": [{"name": "concat", "max_history_length": 4}], "retries": 1, "notes": "n",
     "count_as_failed": ["unanswered"], "without": [["expert", GCD]], "name": "full", "tags": ["t", "u"],
     "priority": "high", "visibility": "private",

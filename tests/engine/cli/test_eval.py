@@ -63,6 +63,19 @@ def test_it_goes_on_where_the_file_ends(run: Run, tmp_path: Path) -> None:
     assert part.read_bytes() == again
 
 
+def test_a_turn_budget_ends_it_and_counts_what_was_played_before(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "log.jsonl"
+    same = ["eval", "--agent", "random", "--env", "game:GuessTheNumber-v0-easy", "--episodes", 50, "--out", out]
+    ran = run(*same, "--turn-budget", 60)
+    assert (ran.code, "The budget of 60 turns is used up. Finished episodes count." in ran.err) == (0, True)
+    finished = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    turns = sum(len(episode["turns"]) for episode in finished)
+    assert 0 < turns <= 60
+    again = run(*same, "--turn-budget", turns + 1)
+    assert "The budget of" in again.err
+    assert sum(len(json.loads(line)["turns"]) for line in out.read_text("utf-8").splitlines()) <= turns + 1
+
+
 def test_what_another_agent_or_limit_left_in_the_file_does_not_count(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "all.jsonl"
     for more in (["random"], ["expert"], ["expert", "--max-turns", 2]):

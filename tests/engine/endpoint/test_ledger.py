@@ -151,12 +151,27 @@ def test_whoever_waits_for_room_goes_on_when_there_is_some_and_leaves_nothing_if
 
 def test_the_limit_of_an_episode_counts_all_its_agents() -> None:
     async def ask() -> None:
-        with Ledger(MemoryStore(), episode_tokens=100) as ledger:
+        with Ledger(MemoryStore(), Limits(tokens=100)) as ledger:
             (await ledger.reserve(Account(0, "agent"), Usage(20, 20))).settle(Usage(20, 20))
             (await ledger.reserve(Account(0, "opponent"), Usage(20, 20))).lose()
             with pytest.raises(EpisodeLimitReached, match="80 are booked, and the next request may need 21"):
                 await ledger.reserve(Account(0, "agent"), Usage(20, 1))
             (await ledger.reserve(Account(1, "agent"), Usage(50, 50))).release()
+
+    asyncio.run(ask())
+
+
+def test_the_money_of_an_episode_is_limited_too() -> None:
+    prices = Prices(tokens_in=0.1, tokens_out=0.3)
+
+    async def ask() -> None:
+        with Ledger(MemoryStore(), Limits(money=Decimal("0.0000012"))) as ledger:
+            for _ in range(2):
+                (await ledger.reserve(Account(0), Usage(3, 1), prices)).settle(Usage(3, 1))
+            with pytest.raises(EpisodeLimitReached, match="The money limit of the episode is reached") as reached:
+                await ledger.reserve(Account(0), Usage(1, 0), prices)
+            assert reached.value.limit == "money"
+            (await ledger.reserve(Account(1), Usage(6, 2), prices)).release()
 
     asyncio.run(ask())
 
