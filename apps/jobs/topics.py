@@ -6,6 +6,7 @@ from django.template.loader import render_to_string
 
 from apps.accounts.models import Viewer
 from apps.jobs import pages
+from apps.jobs.exports.offers import offers
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobEvent
 from apps.live.topics import Event
@@ -66,6 +67,7 @@ def evaluation_events(job: Job, after: int, audience: str) -> list[Event]:
     shows_cells, priced = audience.startswith("first"), audience.endswith(PRICED)
     context = pages.evaluation(job, cells=shows_cells, only=changed_slots, priced=priced)
     context |= {"happened": happened, "swap": True, "controls_due": any(map(_concerns_controls, happened))}
+    context |= {"offers": offers(job)} if job.over else {}
     return [Event(job.seq, render_to_string("jobs/event.html", context))]
 
 

@@ -181,7 +181,7 @@ class Episode(Moderated):
     class Outcome(models.TextChoices):
         WON = "won", "solved"
         LOST = "lost", "not solved"
-        LIMIT = "limit", "turn or token limit"
+        LIMIT = "limit", "limit of turns, tokens or money"
         ERROR = "error", "environment error, not counted"
         RUNNING = "running", "running"
         ABANDONED = "abandoned", "abandoned"

@@ -65,7 +65,7 @@ EPISODES = (
     Column("env_version", "whole", "The version of the environment.", F("env_version")),
     Column("seed", "whole", "The seed of the environment.", F("seed")),
     Column("seat", "whole", "The seat of the evaluated agent.", F("scored_seat")),
-    Column("outcome", "text", "won, lost, limit (of turns or tokens), or error (not counted).", OUTCOME),
+    Column("outcome", "text", "won, lost, limit (of turns, tokens or money), or error (not counted).", OUTCOME),
     Column(
         "success", "truth", "Whether the problem was solved; empty if it is not known.",
         Case(When(status="failed", then=Value(None)), default=F("success"), output_field=BooleanField()),

@@ -31,7 +31,7 @@ class Shard(Leased):
     """The number of its recorded slots. A new attempt plays the others."""
     won = models.PositiveIntegerField(default=0)
     limited = models.PositiveIntegerField(default=0)
-    """Episodes that ended by a limit of turns or tokens and were not solved."""
+    """Episodes that ended by a limit of turns, tokens or money and were not solved."""
     errors = models.PositiveIntegerField(default=0)
     """Episodes that are not in the sums: environment errors and unanswered episodes."""
     unanswered = models.PositiveIntegerField(default=0, db_default=0)

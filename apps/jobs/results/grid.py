@@ -50,7 +50,7 @@ class EpisodeCell:
 WORDS = {
     "won": "solved",
     "lost": "not solved",
-    "limit": "turn or token limit",
+    "limit": "limit of turns, tokens or money",
     "error": "not counted",
     "running": "running",
     "queued": "queued",

@@ -98,7 +98,8 @@ def test_a_parquet_file_says_what_it_is(ada: User, tmp_path: Path) -> None:
     assert schema.field("return").metadata == {b"description": b"The sum of the agent's rewards."}
     about = json.loads(schema.metadata[b"gemweb"])
     (data,) = about["data"]
-    known = {name: value for name, value in job.spec.items() if name != "money_budget"}  # it tells of an agent's prices
+    of_money = ("money_budget", "max_episode_money")  # they tell of an agent's prices
+    known = {name: value for name, value in job.spec.items() if name not in of_money}
     assert (about["job"], about["spec"], about["partial"]) == (job.pk, known, True)
     assert data["hash"] == Episode.objects.filter(batch=job.batch_id).first().data_hash  # type: ignore[union-attr]
     assert data["stands_in_for"]

@@ -239,6 +239,22 @@ def test_the_live_event_holds_only_what_changed(ada: User) -> None:
     assert 'class="ep"' not in numbers.html
 
 
+def test_the_last_event_says_that_what_one_can_download_is_whole(ada: User) -> None:
+    job = submit(ada, 20)
+    claim = leases.claim()
+    assert claim is not None
+    records = list(rollout(make_agent("random"), claim.slots()))
+    leases.record_episodes(claim, records[:10])
+    (event,) = JobTopic().events(job.pk, 0, "first")
+    assert 'id="export"' not in event.html
+    after = event.seq
+    leases.record_episodes(claim, records[10:])
+    (event,) = JobTopic().events(job.pk, after, "first")
+    assert 'id="export" aria-labelledby="export-title" hx-swap-oob="true"' in tight(event.html)
+    assert "20, one for each episode" in tight(event.html)
+    assert "partial: what has been played so far" not in event.html
+
+
 def test_an_event_that_changes_many_cells_swaps_them_at_once(ada: User) -> None:
     job = submit(ada, 100)
     claim = leases.claim()
