@@ -21,7 +21,7 @@ from apps.benchmarks.reading import offered_to
 from apps.htmx import wants_part
 from apps.jobs import estimates, operations
 from apps.jobs.decisions import checks
-from apps.jobs.errors import JobRefusal
+from apps.jobs.errors import JobRefusal, UnknownAgent
 from apps.jobs.filing import PRIORITIES, Filing
 from apps.jobs.form import entries, matrix, picker
 from apps.jobs.form.forms import EvaluationForm, prefilled
@@ -62,6 +62,8 @@ def submit(request: HttpRequest) -> HttpResponse:
             _add_refusal(form, refusal)
         else:
             return redirect(jobs[0] if len(jobs) == 1 else f"{resolve_url('jobs:list')}?group={jobs[0].group}")
+    else:
+        _add_unknown_agents(request.user, form)
     return _page(request, form, request.POST, status=422)
 
 
@@ -254,6 +256,17 @@ def _with_seeds(power: estimates.Power, wanted: float | None) -> tuple[estimates
     """What a submission can show, with the seeds that a difference needs: of all environments, and of each."""
     needed = power.seeds_needed(wanted) if wanted else None
     return power, needed, None if needed is None else needed // power.environments
+
+
+def _add_unknown_agents(owner: User, form: EvaluationForm) -> None:
+    """Name agents that this person cannot evaluate beside what else is wrong with the entries."""
+    opponent = form["opponent"].value()
+    chosen = [("agent", slug) for slug in form.chosen_agents] + ([("opponent", opponent)] if opponent else [])
+    for name, slug in chosen:
+        try:
+            operations.find_agent(owner, slug)
+        except UnknownAgent as refusal:
+            form.add_error(name, str(refusal))
 
 
 def _add_refusal(form: EvaluationForm, refusal: JobRefusal) -> None:

@@ -166,6 +166,9 @@ def test_every_wrong_field_is_named_at_its_field(as_ada: Client) -> None:
     assert answer.status_code == 422
     found = set(answer.context["form"].errors)
     assert found == {"seed", "repeats", "tool", "tags", "wrapper", "opponent", "retries", "priority"}
+    nobody = as_ada.post("/jobs/new/", {**FORM, "agent": ["random", "nobody"], "seed": "x", "opponent": "nemo"})
+    assert set(nobody.context["form"].errors) == {"agent", "seed", "opponent"}
+    assert "There is no agent &#x27;nobody&#x27; that you can evaluate." in nobody.content.decode()
 
 
 # ---------------------------------------------------------------- the same as JSON
