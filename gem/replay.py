@@ -107,11 +107,14 @@ def restore(identity: Identity, actions: Iterable[str], infos: Sequence[Info] = 
     return env
 
 
-def frames(identity: Identity, actions: Iterable[str], infos: Sequence[Info] = (), *, seat: int = 0) -> Iterator[Frame]:
+def frames(
+    identity: Identity, actions: Iterable[str], infos: Sequence[Info] = (), *, seat: int = 0, first: int = 0
+) -> Iterator[Frame]:
     """Yield every turn as `seat` (or `gem.seats.SPECTATOR`) saw it, the reset first.
 
     Args:
         infos: see `restore`.
+        first: the first turn to yield; 0 is the reset.
 
     Raises:
         VersionChanged: see `make_env`.
@@ -121,11 +124,13 @@ def frames(identity: Identity, actions: Iterable[str], infos: Sequence[Info] = (
     tape = chain(infos, repeat({}))
     env.feed_tape(next(tape))
     observation, info = env.reset(seed=identity.seed)
-    yield Frame(0, observation, 0.0, info, env.view(seat), terminated=False, truncated=False)
+    if first <= 0:
+        yield Frame(0, observation, 0.0, info, env.view(seat), terminated=False, truncated=False)
     for turn, action in enumerate(actions, start=1):
         env.feed_tape(next(tape))
         observation, reward, terminated, truncated, info = env.step(action)
-        yield Frame(turn, observation, reward, info, env.view(seat), terminated, truncated)
+        if turn >= first:
+            yield Frame(turn, observation, reward, info, env.view(seat), terminated, truncated)
 
 
 def verify(

@@ -13,6 +13,8 @@ from gem.seats import rewards
 
 MAX_MARKED_TURNS = 400
 """A strip with more turns would be unreadable and is not shown."""
+MIN_STRIP_WIDTH = 25
+"""So many turns would fill the strip; fewer leave a part of it empty."""
 
 
 def marks(episode: Episode, seat: int, *, sealed: bool) -> dict[str, Any]:
@@ -27,6 +29,7 @@ def marks(episode: Episode, seat: int, *, sealed: bool) -> dict[str, Any]:
     rewards_by_turn = [(turn.number, rewards(turn.reward, turn.info)[seat]) for turn in turns]
     errors = [(turn.number, words) for turn in turns if (words := _error_of(turn))]
     return {
+        "strip_width": max(len(turns), MIN_STRIP_WIDTH),
         "strip": _strip(rewards_by_turn, {turn.number for turn in turns if getattr(turn, "by", None) == BY_PERSON}),
         "rewarded": [number for number, reward in rewards_by_turn if reward],
         "errors": [number for number, _ in errors],
@@ -48,9 +51,8 @@ def _error_of(turn: Turn) -> str:
 
 
 def _strip(rewards_by_turn: list[tuple[int, float]], by_person: set[int]) -> list[dict[str, Any]]:
-    """The reward of each turn as a bar: x and width in percent, y and height in a box of height 24."""
+    """The reward of each turn as a bar of width 1: its left edge, y and height in a box of height 24."""
     largest = max((abs(reward) for _, reward in rewards_by_turn), default=0.0) or 1.0
-    width = min(100 / len(rewards_by_turn), 4)
     bars = []
     for number, reward in rewards_by_turn:
         height = max(1.5, 18 * abs(reward) / largest)
@@ -58,10 +60,7 @@ def _strip(rewards_by_turn: list[tuple[int, float]], by_person: set[int]) -> lis
             "number": number,
             "reward": reward,
             "by_person": number in by_person,
-            "x": f"{(number - 1) * width:.3f}",
-            "width": f"{width:.3f}",
-            "inner_x": f"{(number - 1 + 0.12) * width:.3f}",
-            "inner_width": f"{width * 0.76:.3f}",
+            "x": str(number - 1),
             "y": f"{20 - height:.2f}",
             "height": f"{height:.2f}",
         })  # fmt: skip

@@ -51,23 +51,28 @@ class ReplayFrame:
 
 def replay_frames(episode: Episode, first: int, last: int, viewpoint: int) -> list[ReplayFrame]:
     """The turns `first` to `last` (0 is the reset), replayed from seed and actions, as `viewpoint` may see them."""
-    turns = {turn.number: turn for turn in episode.turns.filter(number__lte=last)}
+    turns = {turn.number: turn for turn in episode.turns.filter(number__range=(first, last))}
     sealed = episode.sealed
-    total = None if viewpoint == SPECTATOR else 0.0
+    total = None if viewpoint == SPECTATOR else _return_before(episode, first, viewpoint)
     shown = []
     views = (
         _views_from_states(episode, first, last, viewpoint)
         if _has_to_use_states(episode, last)
-        else _views(episode, last, viewpoint)
+        else _views(episode, first, last, viewpoint)
     )
-    for number, view in enumerate(views):
+    for number, view in enumerate(views, start=first):
         turn = turns.get(number)
         if turn and total is not None:
             total += rewards(turn.reward, turn.info)[viewpoint]
-        if number >= first and view is not None:
-            visible_turn = conceal(turn, viewpoint, sealed=sealed) if turn else None
-            shown.append(ReplayFrame(number, view, visible_turn, total, episode.turn_count))
+        visible_turn = conceal(turn, viewpoint, sealed=sealed) if turn else None
+        shown.append(ReplayFrame(number, view, visible_turn, total, episode.turn_count))
     return shown
+
+
+def _return_before(episode: Episode, first: int, seat: int) -> float:
+    """The sum of the seat's rewards before a turn."""
+    earlier = episode.turns.filter(number__lt=first).order_by("number").values_list("reward", "info")
+    return sum((rewards(reward, info)[seat] for reward, info in earlier), 0.0)
 
 
 def _has_to_use_states(episode: Episode, last: int) -> bool:
@@ -79,10 +84,9 @@ def _has_to_use_states(episode: Episode, last: int) -> bool:
     return episode.spec.replay == "exact" and not episode.turns.filter(number__lte=last, state__isnull=True).exists()
 
 
-def _views_from_states(episode: Episode, first: int, last: int, viewpoint: int) -> Iterator[View | None]:
-    """The boards of a slow environment, from the states stored with its turns; None before `first`."""
+def _views_from_states(episode: Episode, first: int, last: int, viewpoint: int) -> Iterator[View]:
+    """The boards of a slow environment, from the states stored with its turns."""
     states = dict(episode.turns.filter(number__range=(first, last)).values_list("number", "state"))
-    yield from [None] * first
     for number in range(first, last + 1):
         try:
             yield restore_from_state(episode, number, states.get(number)).view(viewpoint)
@@ -90,12 +94,12 @@ def _views_from_states(episode: Episode, first: int, last: int, viewpoint: int) 
             yield record_in_words(episode, number) or no_board(episode, str(error))
 
 
-def _views(episode: Episode, last: int, viewpoint: int) -> Iterator[View]:
-    """The board after the reset and after each turn up to `last`; text from the first one that cannot be drawn."""
-    first_missing = 0
+def _views(episode: Episode, first: int, last: int, viewpoint: int) -> Iterator[View]:
+    """The boards after the turns from `first` (0 is the reset) to `last`; text from where they cannot be drawn."""
+    first_missing = first
     try:
         identity = Identity(**episode.identity())
-        for frame in replay.frames(identity, actions(episode)[:last], infos(episode), seat=viewpoint):
+        for frame in replay.frames(identity, actions(episode)[:last], infos(episode), seat=viewpoint, first=first):
             first_missing = frame.turn + 1
             yield frame.view
     except GemError as error:

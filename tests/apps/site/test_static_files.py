@@ -1,5 +1,6 @@
 """Static files as the web process serves them, asynchronously."""
 
+import gzip
 import warnings
 from pathlib import Path
 
@@ -22,6 +23,16 @@ async def test_a_file_is_served_without_a_warning() -> None:
         assert not answer.streaming
     assert answer["Content-Type"].startswith("text/css")
     assert int(answer["Content-Length"]) == len(answer.content) > 1000
+
+
+async def test_a_file_of_a_checkout_is_compressed_for_those_who_take_that() -> None:
+    plain = await AsyncClient().get(STYLES)
+    packed = await AsyncClient().get(STYLES, headers={"accept-encoding": "gzip, br"})
+    assert (packed["Content-Encoding"], packed["Vary"], plain["Vary"]) == ("gzip", "Accept-Encoding", "Accept-Encoding")
+    assert int(packed["Content-Length"]) == len(packed.content) < len(plain.content) / 3
+    assert gzip.decompress(packed.content) == plain.content
+    font = "/static/fonts/inter-latin-wght-normal.woff2"
+    assert "Content-Encoding" not in await AsyncClient().get(font, headers={"accept-encoding": "gzip"})
 
 
 async def test_a_browser_that_has_it_gets_nothing() -> None:
