@@ -9,7 +9,6 @@ from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
-
 COMPRESSIBLE = ("text/", "image/svg+xml", "application/json", "application/javascript")
 MIN_BYTES = 200
 
