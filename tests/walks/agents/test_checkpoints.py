@@ -66,7 +66,7 @@ def test_a_checkpoint_is_uploaded_and_plays(logged_in: Page, expected: list[str]
         page.get_by_role("link", name="Download").click()
     assert zipfile.ZipFile(download.value.path()).testzip() is None
 
-    page.get_by_role("link", name="Watch it play").click()
+    page.get_by_role("link", name="Watch it now").click()
     page.get_by_role("button", name="Watch").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("traveller")
     expect(page.locator("#turns li").first).to_be_visible(timeout=TRIED_MS)
