@@ -8,6 +8,8 @@ from apps.trainings import logs, views
 app_name = "trainings"
 urlpatterns = [
     path("train/", views.train, name="train"),
+    path("train/curves/", views.learned, name="learned"),
+    path("train/learned/", views.learned_here, name="learned_here"),
     path("compare/", views.compare, name="compare"),
     path(f"{JOB}curves.json", views.curves, name="curves"),
     path(f"{JOB}updates/<int:number>/", views.update, name="update"),

@@ -16,7 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
 
 from apps.accounts.models import User
 from apps.agents.checkpoint_views import archive_of
@@ -43,6 +43,19 @@ MOST_OTHERS = 20
 
 
 # ------------------------------------------------------------------ the form
+
+
+@require_safe
+def learned(request: HttpRequest) -> HttpResponse:
+    """The learning curves of all recipes that were measured."""
+    return render(request, "trainings/learned.html", {"learned": pages.learned()})
+
+
+@require_safe
+def learned_here(request: HttpRequest) -> HttpResponse:
+    """The part of the page of an environment about the recipes that learn it; empty if none does."""
+    found = pages.learned(request.GET.get("env_id", "")) if request.GET.get("env_id") else []
+    return render(request, "trainings/learned_here.html", {"learned": found}) if found else HttpResponse()
 
 
 @never_cache

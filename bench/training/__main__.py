@@ -1,7 +1,8 @@
 """What training promises, measured: `python -m bench.training [--only T1 --only T7] [--seeds 3]`.
 
 Each row is a target, what was measured here, and whether it is reached. Learning is measured in CPU seconds of one
-thread, so that a busy machine gives the same numbers; what is timed by the clock says so.
+thread, so that a busy machine gives the same numbers; what is timed by the clock says so. `--recipe NAME` trains one
+recipe and compares it with what is recorded of it (`bench.training.recipe`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gem
+from bench.training.recipe import check
 from gem.cli.output.tables import table
 from gem.training import recipes
 from gem.training.run_folder import RunFolder
@@ -275,8 +277,12 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="where the runs are written, and gone on from (a temporary one)")
     parser.add_argument("--figures", type=Path, help="the folder to draw the curves of each recipe into")
     parser.add_argument("--out", type=Path, help="write the rows into this file as JSON as well")
+    parser.add_argument("--recipe", metavar="NAME", help="train this recipe, and compare with what it promises")
+    parser.add_argument("--record", action="store_true", help="with --recipe: write down what it reaches")
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if arguments.recipe:
+        return check(arguments.recipe, arguments.seeds, record=arguments.record, folder=arguments.folder)
     rows = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)

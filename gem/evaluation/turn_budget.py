@@ -25,7 +25,10 @@ FIRST_BLOCK, LARGEST_BLOCK = 16, 1 << 16
 class TurnStore(Protocol):
     """Where the turns of all workers are counted."""
 
-    budget: int
+    @property
+    def budget(self) -> int:
+        """The most turns of all workers together."""
+        ...
 
     def draw(self, wanted: int) -> int:
         """Count up to so many further turns; return how many. It is 0 once the budget is used up."""

@@ -22,7 +22,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gem.errors import GemError, UsageError
 from gem.registry import NOT_REGISTERED
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         if arguments.list:
-            return _list_recipes()
+            return _list_recipes(as_json=arguments.json)
         import_modules(arguments.module)
         spec = _requested_spec(arguments)
         if arguments.with_parent:
@@ -88,16 +88,20 @@ def _parser() -> argparse.ArgumentParser:
         "--module", action="append", default=[], help="import this module first; it registers environments"
     )
     parser.add_argument("--list", action="store_true", help="show the recipes")
+    parser.add_argument("--json", action="store_true", help="with --list, print them as JSON, with what they reached")
     parser.add_argument("--quiet", action="store_true", help="do not print a line for each update")
     parser.add_argument("--log", action="store_true", help="log to standard error, with times")
     parser.add_argument("--with-parent", action="store_true", help="stop, as on SIGTERM, when the parent process ends")
     return parser
 
 
-def _list_recipes() -> int:
+def _list_recipes(*, as_json: bool) -> int:
     """Print every recipe, those that were reproduced first."""
     try:
         listing = sorted(recipes.all_recipes(), key=lambda recipe: recipe.status != "reproduced here")
+        if as_json:
+            print(json.dumps([_as_data(recipe) for recipe in listing], indent=2))
+            return 0
         width = max(len(recipe.name) for recipe in listing)
         for recipe in listing:
             print(f"{recipe.name:<{width}}  {recipe.summary}")
@@ -105,6 +109,21 @@ def _list_recipes() -> int:
     except BrokenPipeError:  # the reader of our output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _as_data(recipe: recipes.Recipe) -> dict[str, Any]:
+    """A recipe for programs. `expected` is what was measured here; None if that was not done in full."""
+    result = recipe.result
+    return {
+        "name": recipe.name,
+        "summary": recipe.summary,
+        "status": recipe.status,
+        "env_id": recipe.spec["env_id"],
+        "algorithm": recipe.spec["algorithm"],
+        "expected": None if result is None else result.expected,
+        "expected_in_words": recipe.expected,
+        "spec": recipe.spec,
+    }
 
 
 def _requested_spec(arguments: argparse.Namespace) -> TrainingSpec:

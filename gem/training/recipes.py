@@ -1,7 +1,8 @@
 """Recipes: specifications of trainings that were tried, with their results, as JSON files in `recipes/`.
 
-Besides the specification, a recipe has a sentence about its purpose (`summary`), the result to expect (`expected`,
-measured by `python -m bench.training`), and whether it was tried (`status`: "reproduced here", or what it needs).
+Besides the specification, a recipe has a sentence about its purpose (`summary`), the result to expect (`expected`) and
+whether it was tried (`status`: "reproduced here", or what it needs). What `python -m bench.training --recipe NAME
+--record` has measured stands in a file of its own (`results`), and is what to expect then.
 
 A file with a table `recipes` holds several recipes. Each entry of the table has a name, the settings that it changes in
 the file's specification, and optionally a summary. `{env_id}` in a summary stands for the recipe's environment.
@@ -17,10 +18,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from gem.errors import InvalidArgument
+from gem.training.results import RecipeResult, result_of
 from gem.training.spec import TrainingSpec, read_spec
 from gem.validation.near import did_you_mean
 
 FOLDER = Path(__file__).parent / "recipes"
+NOT_MEASURED = "Not measured here yet."
 
 
 class Recipe(BaseModel):
@@ -35,6 +38,11 @@ class Recipe(BaseModel):
     spec: dict[str, Any]
 
     @property
+    def result(self) -> RecipeResult | None:
+        """What it reached here; None if that was not measured in full."""
+        return result_of(self.name)
+
+    @property
     def training_spec(self) -> TrainingSpec:
         """The specification as a validated model."""
         return read_spec({**self.spec, "recipe": self.name})
@@ -46,6 +54,12 @@ def all_recipes() -> tuple[Recipe, ...]:
     return tuple(recipe for path in sorted(FOLDER.glob("*.json")) for recipe in read_file(path))
 
 
+@cache
+def learned_env_ids() -> frozenset[str]:
+    """The environments that a recipe learned here."""
+    return frozenset(str(recipe.spec["env_id"]) for recipe in all_recipes() if recipe.result is not None)
+
+
 def read_file(path: Path) -> list[Recipe]:
     """The recipe in a file, or those in its table, in the table's order."""
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -55,7 +69,9 @@ def read_file(path: Path) -> list[Recipe]:
         summary = changes.pop("summary", content["summary"])
         spec = {**content["spec"], **changes}
         summary = summary.format(env_id=spec["env_id"])
-        recipes.append(Recipe(**{**content, "name": name, "summary": summary, "spec": spec}))
+        result = result_of(name)
+        expected = content.get("expected", NOT_MEASURED) if result is None else result.in_words
+        recipes.append(Recipe(**{**content, "name": name, "summary": summary, "spec": spec, "expected": expected}))
     return recipes
 
 

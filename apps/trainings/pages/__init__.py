@@ -1,5 +1,6 @@
 """The contents of the pages: one training (`training`), its samples (`samples`), and comparisons (`compare`)."""
 
+from apps.trainings.pages.learned import learned
 from apps.trainings.pages.samples import samples, then_and_now
 from apps.trainings.pages.training import (
     AXES,
@@ -16,6 +17,7 @@ from apps.trainings.pages.training import (
 __all__ = [
     "AXES",
     "curves",
+    "learned",
     "recipe",
     "samples",
     "seconds_left",

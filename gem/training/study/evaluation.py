@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from gem.evaluation.scores import Outcome, Summary, summarize
+from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.policy.policy_agent import PolicyAgent
 from gem.training.spec import TrainingSpec
@@ -20,14 +22,6 @@ def evaluate(path: str | Path, spec: TrainingSpec, *, episodes: int = 256, tempe
         path: the policy's folder (see `PolicyAgent`).
         temperature: 0 takes the most probable token each time; the default is the specification's temperature.
     """
-    agent = PolicyAgent(
-        path,
-        temperature=spec.temperature if temperature is None else temperature,
-        input_mode=spec.input_mode,
-        max_tokens=spec.max_tokens,
-    )
-    requests = [EpisodeRequest(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(episodes)]
-    records = rollout(agent, requests, num_envs=min(episodes, 128))
     return summarize(
         Outcome(
             record.index,
@@ -37,5 +31,19 @@ def evaluate(path: str | Path, spec: TrainingSpec, *, episodes: int = 256, tempe
             bool(record.failure),
             problem=(record.identity.seed, record.seat),
         )
-        for record in records
+        for record in play(path, spec, episodes=episodes, temperature=temperature)
     )
+
+
+def play(
+    path: str | Path, spec: TrainingSpec, *, episodes: int, temperature: float | None = None
+) -> Iterator[EpisodeRecord]:
+    """Play the episodes of an evaluation; see `evaluate`."""
+    agent = PolicyAgent(
+        path,
+        temperature=spec.temperature if temperature is None else temperature,
+        input_mode=spec.input_mode,
+        max_tokens=spec.max_tokens,
+    )
+    requests = [EpisodeRequest(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(episodes)]
+    return rollout(agent, requests, num_envs=min(episodes, 128))

@@ -182,6 +182,8 @@ TABLE: dict[str, Address] = {
     "jobs:delete": Address("302 403 302 403", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
     "trainings:train": Address("200"),
+    "trainings:learned": Address("200"),
+    "trainings:learned_here": Address("200", sent={"env_id": ENV_ID}),
     "trainings:compare": Address("200"),
     "comparisons:compare": Address("200"),
     "comparisons:export": Address("302"),

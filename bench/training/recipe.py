@@ -1,0 +1,144 @@
+"""Train a recipe with several seeds, and compare what it reaches with what it promises.
+
+    python -m bench.training --recipe guess-easy [--seeds 3] [--record]
+
+Held-out success is measured before and after each training, on `EPISODES` seeds that no training meets. The result is
+as promised if each seed's share has a 95 % interval that meets the recorded one, and if it is apart from that before
+and from that of the commonest answer alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from gem.cli.output.tables import table
+from gem.factory import make_wrapped
+from gem.records import EpisodeRecord
+from gem.training import recipes, results
+from gem.training.results import RecipeResult, SeedResult
+from gem.training.spec import TrainingSpec, read_spec
+
+EPISODES = 500
+
+
+def measure(name: str, seeds: int, folder: Path | None = None) -> RecipeResult:
+    """Train the recipe with the seeds from 0, and play held-out episodes before and after."""
+    with _place(folder) as place:
+        rows = tuple(_trained(name, seed, place / f"{name}-{seed}") for seed in range(seeds))
+    return RecipeResult(recipe=name, commit=_commit(), episodes=EPISODES, seeds=rows)
+
+
+def check(name: str, seeds: int, *, record: bool, folder: Path | None = None) -> int:
+    """Measure, print, and return the exit code: 0 if the result is as promised (or, with `record`, clear)."""
+    promised = results.result_of(name)
+    if promised is None and not record:
+        print(f"Nothing is recorded for {name}. Record what it reaches with --record.", file=sys.stderr)
+        return 2
+    found = measure(name, seeds, folder)
+    verdicts = [_verdict(found, place, None if record else promised) for place in range(len(found.seeds))]
+    rows = [
+        [
+            f"{one.seed}",
+            f"{one.before / found.episodes:.1%}",
+            f"{one.after / found.episodes:.1%}",
+            f"{one.greedy / found.episodes:.1%}",
+            f"{one.cpu_seconds:.0f}",
+            verdict or "pass",
+        ]
+        for one, verdict in zip(found.seeds, verdicts, strict=True)
+    ]
+    table([f"{name}, seed", "before", "after", "greedy", "CPU s", ""], rows)
+    if record and not any(verdicts):
+        results.FOLDER.mkdir(exist_ok=True)
+        text = json.dumps(found.model_dump(mode="json"), indent=1)
+        (results.FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    return 1 if any(verdicts) else 0
+
+
+def _trained(name: str, seed: int, place: Path) -> SeedResult:
+    from gem.training.checkpoints.checkpoint import list_checkpoints
+    from gem.training.run_folder import RunFolder
+    from gem.training.trainer import train
+
+    quiet = {"sample_episodes": 0, "keep_checkpoints": 1, "checkpoint_seconds": 300}
+    spec = read_spec({**recipes.data(name), **quiet, "seed": seed})
+    train(spec, place)
+    last = list_checkpoints(place / "checkpoints")[-1]
+    metrics = RunFolder(place).metrics()
+    after = _played(last, spec)
+    row = SeedResult(
+        seed=seed,
+        before=_solved(_played(spec.model, spec)),
+        after=_solved(after),
+        greedy=_solved(_played(last, spec, 0.0)),
+        constant=_of_constant(after, spec),
+        cpu_seconds=round(metrics[-1]["cpu_seconds"], 1),
+        curve=results.condensed([float(metric["success"]) for metric in metrics]),
+    )
+    print(f"{name}, seed {seed}: {row.before} to {row.after} of {EPISODES}", file=sys.stderr, flush=True)
+    return row
+
+
+def _played(path: str | Path, spec: TrainingSpec, temperature: float | None = None) -> list[EpisodeRecord]:
+    from gem.training.study.evaluation import play
+
+    return list(play(path, spec, episodes=EPISODES, temperature=temperature))
+
+
+def _solved(records: Sequence[EpisodeRecord]) -> int:
+    return sum(bool(record.success) for record in records)
+
+
+def _of_constant(records: Sequence[EpisodeRecord], spec: TrainingSpec) -> int | None:
+    """How many of the episodes the commonest answer solves; None if some have several turns."""
+    if any(record.turn_count > 1 for record in records):
+        return None
+    answers = Counter(record.turns[0].action for record in records if record.turns)
+    (answer, _), *_rest = answers.most_common(1)
+    env = make_wrapped(spec.env_id, spec.env_kwargs, spec.wrappers)
+    solved = 0
+    for record in records:
+        env.reset(seed=record.identity.seed)
+        solved += bool(env.step(answer)[4].get("success"))
+    env.close()
+    return solved
+
+
+def _verdict(found: RecipeResult, place: int, promised: RecipeResult | None) -> str:
+    """What is not as promised; empty if nothing."""
+    one = found.seeds[place]
+    after = found.interval(one.after)
+    if after.low <= found.interval(one.before).high:
+        return "does not rise clearly"
+    if one.constant is not None and after.low <= found.interval(one.constant).high:
+        return f"no better than one answer: {one.constant / found.episodes:.1%}"
+    if promised is not None and place < len(promised.seeds):
+        recorded = promised.interval(promised.seeds[place].after)
+        if after.low > recorded.high or after.high < recorded.low:
+            return f"recorded: {promised.seeds[place].after / promised.episodes:.1%}"
+    return ""
+
+
+@contextmanager
+def _place(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        yield folder
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        yield Path(temporary)
+
+
+def _commit() -> str:
+    here = Path(__file__).parent
+    found = subprocess.run(
+        ["git", "rev-parse", "--short=12", "HEAD"], cwd=here, capture_output=True, text=True, check=False
+    )
+    return found.stdout.strip() or os.environ.get("COMMIT", "unknown")

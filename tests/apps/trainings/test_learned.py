@@ -1,0 +1,36 @@
+"""The page of learning curves, and the part about them on the pages of environments."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from apps.trainings.pages import learned
+from gem.training import recipes
+from tests.html import tight
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_measured_recipe_has_a_curve_and_its_numbers(client: Client) -> None:
+    page = tight(client.get("/jobs/train/curves/"))
+    found = learned()
+    assert found
+    for one in found:
+        assert f'href="/jobs/train/?recipe={one.recipe.name}"' in page
+        assert one.line.startswith("M0.0 ")
+        assert one.line.count("L") == len(one.result.seeds[0].curve) - 1
+        assert 0 <= one.level <= 60
+    assert page.count('class="multiple"') == len(found)
+
+
+def test_the_page_of_an_environment_shows_what_learned_it(client: Client) -> None:
+    one = learned()[0]
+    page = tight(client.get(f"/environments/{one.env_id}/"))
+    assert 'href="#learned"' in page
+    assert f"/jobs/train/learned/?env_id={one.env_id.replace(':', '%3A')}" in page
+    part = tight(client.get("/jobs/train/learned/", {"env_id": one.env_id}))
+    assert one.recipe.expected in part
+    other = next(env_id for env_id in ("duel:Negotiation-v0", "qa:HotpotQA") if env_id not in recipes.learned_env_ids())
+    assert client.get("/jobs/train/learned/", {"env_id": other}).content == b""
+    assert 'href="#learned"' not in tight(client.get(f"/environments/{other}/"))
