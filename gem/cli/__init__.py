@@ -24,6 +24,7 @@ from gem.cli import (
     envs,
     eval,  # noqa: A004 (the name of the command)
     index,
+    learnable,
     play,
     replay,
     reproduce,
@@ -75,6 +76,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "index": (index, "Make, list and search the indexes of the search tool."),
     "sandbox": (sandbox, "Show how untrusted programs are confined on this machine."),
     "check": (check, "Check whether an environment keeps the contract."),
+    "learnable": (learnable, "Say whether a training has something to learn in an environment."),
     "login": (login, "Keep the token of a server, for the commands below."),
     "logout": (logout, "Forget the token of a server."),
     "whoami": (whoami, "Show whose token is used, what it may do, and the quotas."),

@@ -86,6 +86,7 @@ SHORTER = [
     ("--episodes 200", "--episodes 3"),
     ("--episodes 50", "--episodes 3"),
     ("--envs 64", "--envs 2 --seconds 0.1"),
+    ("--train 40", "--train 1"),
 ]
 """Numbers that are made smaller, to be quick."""
 
@@ -103,7 +104,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for known, before in kept:
         for name in [name for name in known if name not in before]:
             del known[name]
-    sys.modules.pop("coin_row", None)
+    for module in ("coin_row", "sort_letters"):
+        sys.modules.pop(module, None)
 
 
 # ------------------------------------------------------------------ Python
@@ -257,6 +259,7 @@ def test_the_options_of_commands_that_are_not_carried_out_are_read(folder: Path)
 def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitute]:
     """Files that commands name, a server in Ollama's place, and somebody who leaves every game."""
     (folder / "coin_row.py").write_text(block("python", "class CoinRow"), "utf-8")
+    (folder / "sort_letters.py").write_text(block("python", "class SortLetters"), "utf-8")
     (folder / "spec.json").write_text(*[text for *_, text in blocks("json") if '"agents": [' in text], "utf-8")
     (folder / "mine.json").write_text(*[text for *_, text in blocks("json") if '"hidden_seeds"' in text], "utf-8")
     rows = [{"title": name, "text": f"{name} is the capital of Japan."} for name in ("Tokyo", "Kyoto")]

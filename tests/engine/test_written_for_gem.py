@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +31,7 @@ def registered() -> Iterator[None]:
     yield
     for env_id in [env_id for env_id in ENV_REGISTRY if env_id.startswith("custom:")]:
         del ENV_REGISTRY[env_id]
+    sys.modules.pop("sort_letters", None)
 
 
 def test_it_is_made_reset_and_stepped() -> None:

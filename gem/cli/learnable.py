@@ -1,0 +1,78 @@
+"""`gemweb learnable`: whether a training has something to learn in an environment, and what it would learn instead."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+import gem
+from gem.cli.output.tables import table
+
+if TYPE_CHECKING:
+    from gem.learnability import Report
+    from gem.learnability.report import Played
+
+SHOWN_EXPLOITS = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("env_id", metavar="ID")
+    parser.add_argument(
+        "--seeds", type=int, default=60, metavar="N", help="seeds that each way to play is tried on (60)"
+    )
+    parser.add_argument("--tries", type=int, default=4, metavar="N", help="random episodes at each of them (4)")
+    parser.add_argument(
+        "--train",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="also train a small policy for so many CPU seconds (0)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def run(*, env_id: str, seeds: int, tries: int, train: float, json: bool) -> int:
+    """Probe the environment and print the verdict. The exit code is 1 if it is broken or rewards something else."""
+    from gem.errors import InvalidArgument  # noqa: PLC0415
+    from gem.learnability import probe, train_briefly  # noqa: PLC0415
+
+    if seeds < 10 or tries < 2:
+        raise InvalidArgument("Probes need at least 10 seeds and 2 tries at each.")
+    gem.spec(env_id)
+    report = probe(env_id, seeds=seeds, tries=tries)
+    if train > 0:
+        report = dataclasses.replace(report, training=train_briefly(env_id, train))
+    if json:
+        print(_as_json(report))
+    else:
+        _print(report)
+    return 1 if report.verdict.kind in ("broken", "without the task") else 0
+
+
+def _print(report: Report) -> None:
+    print(f"{report.env_id}, {report.seeds} seeds, {report.tries} random tries at each\n")
+    ways = [report.random, *([report.expert] if report.expert else [])]
+    best = sorted((one.played for one in report.exploits), key=lambda played: -played.mean_return)
+    table(["played by", "solved", "95 %", "mean return"], [_row(played) for played in [*ways, *best[:SHOWN_EXPLOITS]]])
+    print(f"\nSeeds at which random tries differ in their return: {report.signal:.0%}")
+    print(f"Different first observations: {report.distinct_starts} of {report.seeds}")
+    for note in report.notes:
+        print(note)
+    if report.training is not None:
+        print(f"A small policy: {report.training.in_words}")
+    print(f"\n{report.verdict.kind.capitalize()}. {report.verdict.sentence}")
+
+
+def _row(played: Played) -> list[str]:
+    solved = played.solved
+    share = ["–", ""] if solved is None else [f"{solved.mean:.1%}", f"{solved.low:.1%} to {solved.high:.1%}"]
+    return [played.name, *share, f"{played.mean_return:.3f}"]
+
+
+def _as_json(report: Report) -> str:
+    data = dataclasses.asdict(report)
+    data["verdict"] = report.verdict._asdict()
+    return json.dumps(data, indent=2)
