@@ -1,6 +1,7 @@
-"""Make `nano-base`, the policy that trainings begin with, from random play only.
+"""Make the policies that trainings begin with, from random play only: `nano-base`, and the larger `nano-wide`.
 
     python -m tools.nano_base --out gem/training/models/nano-base
+    python -m tools.nano_base --out gem/training/models/nano-wide
 
 It plays random episodes, learns a tokenizer and then a language model from their texts: what environments say and what
 is done alike, once as whole episodes and once board by board. So it knows how episodes look and how actions are
@@ -17,9 +18,9 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -56,8 +57,8 @@ class Source:
     transcripts: bool
     """Whether whole episodes are learned; else boards."""
     kwargs: tuple[tuple[str, Any], ...] = ()
-    answers: tuple[int, int] | None = None
-    """Where given, a random answer is a whole number from the first to the second."""
+    answers: tuple[int, int] | Literal["of another seed"] | None = None
+    """Where given, a random answer is a whole number from the first to the second, or belongs to another question."""
 
 
 SOURCES = (
@@ -83,6 +84,63 @@ SOURCES = (
     ),
 )
 
+ANSWERED = (
+    *("chain_sum", "basic_arithmetic", "products", "gcd", "lcm", "count_bits", "count_primes", "power_function"),
+    *(
+        "decimal_arithmetic",
+        "decimal_chain_sum",
+        "fraction_simplification",
+        "prime_factorization",
+        "bitwise_arithmetic",
+    ),
+    *("simple_equations", "number_sequence", "number_format", "number_filtering", "number_sorting", "leg_counting"),
+    "bitwise_arithmetic",
+    *("dice", "calendar_arithmetic", "time_intervals", "coin_flip", "letter_counting", "spell_backward", "ab"),
+    *("binary_alternation", "base_conversion", "caesar_cipher", "isomorphic_strings", "ransom_note", "syllogism"),
+    *("knights_knaves", "propositional_logic", "self_reference", "circuit_logic", "family_relationships", "aiw"),
+    *("course_schedule", "largest_island", "game_of_life_halting", "rotten_oranges", "quantum_lock", "needle_haystack"),
+    *("simple_geometry", "color_cube_rotation", "tsumego", "word_sequence_reversal", "palindrome_generation"),
+)
+"""Datasets of ReasoningGym whose questions and answers are short."""
+
+
+def _small(name: str, **config: Any) -> Source:
+    return Source(f"rg:{name}", 800, transcripts=True, kwargs=(("config", config),), answers="of another seed")
+
+
+WIDE_SOURCES = (
+    *(replace(source, episodes=source.episodes // 2) for source in SOURCES),
+    Source("game:Crosswords-v0-easy", 300, transcripts=False),
+    Source("game:WordSearch-v0-easy", 300, transcripts=False),
+    Source("game:WikiGame-v0-easy", 300, transcripts=True),
+    Source("shop:WebShop-v0-easy", 300, transcripts=True),
+    Source("duel:ConnectFour-v0-vs-random", 500, transcripts=False),
+    Source("duel:KuhnPoker-v0-vs-random", 800, transcripts=True),
+    Source("duel:Negotiation-v0-vs-random", 500, transcripts=True),
+    Source("duel:PrisonersDilemma-v0-vs-random", 400, transcripts=True),
+    *(Source(f"rg:{name}", 500, transcripts=True, answers="of another seed") for name in ANSWERED),
+    *(Source(f"logic:RuleTaker-d{depth}", 500, transcripts=True, answers="of another seed") for depth in (0, 1, 2)),
+    Source("math:Drawn-v0-easy", 500, transcripts=True, answers="of another seed"),
+    _small("products", min_terms=2, max_terms=2, min_digits=1, max_digits=1),
+    _small("chain_sum", min_terms=2, max_terms=2, min_digits=2, max_digits=2),
+    _small("basic_arithmetic", min_terms=2, max_terms=2, min_digits=1, max_digits=1),
+)
+"""What `nano-wide` has seen."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One of the policies: what it has seen, and how large it is."""
+
+    sources: tuple[Source, ...]
+    depth: int
+    """The one dial for size: so many layers, of 32 times as many dimensions."""
+    steps: int
+    """Of the language model."""
+
+
+KINDS = {"nano-base": Kind(SOURCES, 2, 3000), "nano-wide": Kind(WIDE_SOURCES, 3, 5000)}
+
 SPOKEN = ("game", "duel", "dialogue", "rg")
 """Categories whose environments, in every difficulty, the tokenizer has seen."""
 EPISODES_TO_READ = 12
@@ -103,6 +161,8 @@ def pieces(source: Source, count: int, seed: int) -> Iterator[Piece]:
 
 
 def _episode(env: Env, source: Source, seed: int, draw: SplitMix64) -> list[Piece]:
+    if source.answers == "of another seed":
+        return [_question(env, seed, randbelow(draw, 2**53))]
     observation, info = env.reset(seed=seed)
     spec = env.unwrapped.spec
     assert spec is not None
@@ -121,6 +181,13 @@ def _episode(env: Env, source: Source, seed: int, draw: SplitMix64) -> list[Piec
         if source.transcripts
         else sample(draw, boards, min(len(boards), BOARDS_OF_AN_EPISODE))
     )
+
+
+def _question(env: Any, seed: int, other_seed: int) -> Piece:
+    """A question with the answer to another one. What is said of it is left out, for it names the right answer."""
+    env.reset(seed=other_seed)
+    action = env.unwrapped.reference_action() or env.sample_random_action()
+    return [observation_text(*env.reset(seed=seed)), action, ""]
 
 
 def _everything(seed: int) -> Iterator[Piece]:
@@ -187,16 +254,17 @@ def pretrain(
         yield float(loss.detach())
 
 
-def make(out: Path, *, count: int, steps: int, seed: int) -> None:
+def make(out: Path, kind: Kind, *, count: int, steps: int, seed: int) -> None:
     """Play, learn, and write the folder."""
     torch.set_num_threads(1)
     began = time.process_time()
-    found = [piece for number, source in enumerate(SOURCES) for piece in pieces(source, count, seed + number)]
+    found = [piece for number, source in enumerate(kind.sources) for piece in pieces(source, count, seed + number)]
     logger.info("%d pieces of random play after %.0f CPU s", len(found), time.process_time() - began)
     some = random.Random(seed).sample(found, min(len(found), PIECES_TO_READ)) + list(_everything(seed))
     prompt_format = NanoPromptFormat(train_tokenizer("".join(piece) for piece in some))
     sequences = encode(prompt_format, found)
-    net = Nano(nano_config(prompt_format.tokenizer.get_vocab_size()))
+    vocab_size = prompt_format.tokenizer.get_vocab_size()
+    net = Nano(nano_config(vocab_size, hidden=32 * kind.depth, layers=kind.depth))
     net.initialize(torch.Generator().manual_seed(seed))
     logger.info("%d tokens after %.0f CPU s", sum(map(len, sequences)), time.process_time() - began)
     out.mkdir(parents=True, exist_ok=True)
@@ -209,17 +277,18 @@ def make(out: Path, *, count: int, steps: int, seed: int) -> None:
     write_weights(net, out)
     for name, content in prompt_format.tokenizer_files.items():
         (out / name).write_text(content, encoding="utf-8")
-    (out / "card.json").write_text(json.dumps(_card(count, steps, seed), indent=2) + "\n", encoding="utf-8")
+    card = _card(out.name, kind, count, steps, seed)
+    (out / "card.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     logger.info("%s: %d bytes of weights", out, (out / WEIGHTS).stat().st_size)
 
 
-def _card(count: int, steps: int, seed: int) -> dict[str, Any]:
+def _card(name: str, kind: Kind, count: int, steps: int, seed: int) -> dict[str, Any]:
     return {
         "format": 1,
-        "name": "nano-base",
-        "made_by": f"python -m tools.nano_base --count {count} --steps {steps} --seed {seed}",
+        "name": name,
+        "made_by": f"python -m tools.nano_base --out {name} --count {count} --steps {steps} --seed {seed}",
         "made_from": "random play only: it knows how episodes look and how actions are written, not how to win",
-        "environments": sorted({source.env_id for source in SOURCES}),
+        "environments": sorted({source.env_id for source in kind.sources}),
         "engine_version": __version__,
         "torch_version": torch.__version__,
         "input_mode": "transcript",
@@ -232,13 +301,16 @@ def _card(count: int, steps: int, seed: int) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tools.nano_base", description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, required=True, help="the folder to write")
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write: nano-base or nano-wide")
     parser.add_argument("--count", type=int, default=1000, help="scales the number of episodes (1000)")
-    parser.add_argument("--steps", type=int, default=3000, help="of the language model (3000)")
+    parser.add_argument("--steps", type=int, help="of the language model (3000 for nano-base, 5000 for nano-wide)")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
+    if arguments.out.name not in KINDS:
+        parser.error(f"the last part of --out names the policy: one of {', '.join(KINDS)}")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    make(arguments.out, count=arguments.count, steps=arguments.steps, seed=arguments.seed)
+    kind = KINDS[arguments.out.name]
+    make(arguments.out, kind, count=arguments.count, steps=arguments.steps or kind.steps, seed=arguments.seed)
 
 
 if __name__ == "__main__":

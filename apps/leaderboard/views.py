@@ -16,15 +16,18 @@ from apps.episodes.models import Episode
 from apps.episodes.ranked.comparable import ranked_in
 from apps.episodes.views import find
 from apps.htmx import wants_part
-from apps.leaderboard import human_tries, ranked_play
+from apps.leaderboard import human_tries, ranked_play, season_tries
 from apps.leaderboard.boards import filters
+from apps.leaderboard.boards.filters import Choice
 from apps.leaderboard.boards.page import board_page
+from apps.leaderboard.boards.reading import seasons_of
 from apps.leaderboard.details import detail_of, find_score
 from apps.leaderboard.models import Score
 from apps.leaderboard.proofs import reading
 from apps.leaderboard.versus import Verdict, compare, why_not
 from apps.play import limits
 from apps.play.responses import with_wait
+from apps.seasons.models import Season
 from gem.benchmarks import Benchmark
 
 TRIES_ON_A_PAGE = 50
@@ -50,10 +53,26 @@ def yours(request: HttpRequest) -> HttpResponse:
     """A person's episodes on ranked seeds, whether each counts, and how they compare with the agents."""
     choice = filters.read(request.GET)
     benchmark, env_id = choice.benchmark, choice.env_id
+    if (season := choice.season_of(seasons_of(benchmark))) is not None:
+        return _in_season(request, choice, season)
     verdict = _verdict(request, benchmark, env_id, list(Score.objects.of(benchmark).with_tools(False).newest(env_id)))
     page = Paginator(verdict.tries, TRIES_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {"benchmark": benchmark, "env_id": env_id, "verdict": verdict, "page": page}
     return render(request, "leaderboard/yours.html", context)
+
+
+def _in_season(request: HttpRequest, choice: Choice, season: Season) -> HttpResponse:
+    """A person's ranked episodes on the hidden seeds of a season."""
+    seats = season_tries.own_seats(season, request.user, visitors.known(request), env_id=choice.env_id)
+    context = {
+        "benchmark": choice.benchmark,
+        "env_id": choice.env_id,
+        "season": season,
+        "environments": season_tries.by_environment(choice.benchmark, season, seats),
+        "page": Paginator(seats, TRIES_ON_A_PAGE).get_page(request.GET.get("page")),
+    }
+    context["tries"] = [(seat, season_tries.why_not(seat)) for seat in context["page"]]
+    return render(request, "leaderboard/yours_in_season.html", context)
 
 
 @never_cache

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from django.db.models import Count, F, Max, Q
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.episodes.models import Batch, Episode, Seat
+from apps.episodes.models import Batch, Episode
 from apps.leaderboard.human_tries import is_for_one_person
+from apps.leaderboard.season_tries import LEFT, counted, ranked_seats
 from apps.seasons.models import DAILY, Season
 from apps.standings.models import Summary
 from gem import benchmarks
@@ -27,8 +27,6 @@ from gem.benchmarks import Benchmark
 from gem.evaluation.intervals import Estimate, SeedSums, estimate_return, estimate_success
 from gem.evaluation.scores import pool_estimates, scaled
 
-LEFT = timedelta(days=1)
-"""An episode that nobody has ended so long after it began counts with its return so far."""
 ALL = 0
 """The key of the row of all people; those of others are the ids of their accounts."""
 
@@ -96,19 +94,7 @@ def compute(season: Season, benchmark: Benchmark) -> dict[str, Any]:
 
 def _counted(season: Season) -> Iterable[tuple[int, str, float, bool | None]]:
     """Account, environment, return and success of every episode that counts."""
-    counts = ~Q(episode__status=Episode.Status.RUNNING) | Q(episode__created__lt=timezone.now() - LEFT)
-    seats = Seat.objects.filter(
-        counts,
-        episode__batch__kind=Batch.Kind.RANKED,
-        episode__batch__season=season,
-        number=F("episode__scored_seat"),
-        user__isnull=False,
-        user__closed=None,
-        advised=False,
-        episode__hidden_reason="",
-        episode__parent=None,
-        episode__taken_over=False,
-    ).exclude(episode__status=Episode.Status.FAILED)
+    seats = counted(ranked_seats(season)).filter(user__isnull=False, user__closed=None)
     return seats.order_by("episode__created").values_list(
         "user_id", "episode__env_id", "total_reward", "episode__success"
     )

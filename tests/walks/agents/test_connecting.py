@@ -36,7 +36,7 @@ def test_from_a_name_to_turns_of_a_program_of_ones_own(logged_in: Page, tmp_path
         assert agent is not None
         page.goto(f"/play/watch/new/?agent={agent[1]}&env_id=game:GuessTheNumber-v0-easy")
         page.get_by_role("main").get_by_role("button", name="Watch").click()
-        expect(page.locator("#t2")).to_be_visible()
+        expect(page.locator("#t1")).to_be_visible()  # the first guess may be right
     finally:
         running.kill()
         running.communicate()
