@@ -9,7 +9,15 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
 from django.conf import settings
 
 WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.verify", "workers.lens", "workers.webhooks"]
-WORK += ["workers.curves", "workers.reported", "workers.standings", "workers.daily", "workers.reap", "workers.deaths"]
+WORK += [
+    "workers.learnability",
+    "workers.curves",
+    "workers.reported",
+    "workers.standings",
+    "workers.daily",
+    "workers.reap",
+    "workers.deaths",
+]
 STANDINGS_SECONDS, DAILY_SECONDS = 30.0, 20.0
 """How often results are kept, and the daily seed is looked after."""
 app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
@@ -36,6 +44,7 @@ app.conf.update(
         "standings.*": {"queue": "verify"},
         "daily.*": {"queue": "verify"},
         "lens.*": {"queue": "verify"},
+        "learnability.*": {"queue": "verify"},
         "curves.*": {"queue": "verify"},
         "reap.*": {"queue": "reap"},
     },

@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "apps.episodes",
     "apps.play",
     "apps.lens",
+    "apps.learnability",
     "apps.duels",
     "apps.benchmarks",
     "apps.jobs",

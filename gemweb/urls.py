@@ -15,6 +15,7 @@ urlpatterns = [
     path("reports/", include("apps.moderation.urls")),
     path("agents/", include("apps.connect.urls")),
     path("agents/", include("apps.agents.urls")),
+    path("environments/", include("apps.learnability.urls")),
     path("environments/", include("apps.catalog.urls")),
     path("episodes/", include("apps.lens.urls")),
     path("episodes/", include("apps.play.tree.urls")),

@@ -25,6 +25,7 @@ from apps.leaderboard.operations import record_missing_scores
 from apps.leaderboard.proofs import keys
 from apps.leaderboard.proofs.waiting import wake_workers
 from apps.leaderboard.seasons import begin_all, reveal_all
+from apps.learnability.asking import wake_workers as wake_for_probes
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.lens import asking
 from apps.openenv.recording import fail_lost
@@ -58,6 +59,7 @@ DUTIES: tuple[Callable[[], object], ...] = (
     record_missing_scores,
     wake_workers,
     asking.wake_workers,
+    wake_for_probes,
     reveal_all,
     begin_all,
     wake_if_outdated,

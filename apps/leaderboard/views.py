@@ -64,14 +64,15 @@ def yours(request: HttpRequest) -> HttpResponse:
 def _in_season(request: HttpRequest, choice: Choice, season: Season) -> HttpResponse:
     """A person's ranked episodes on the hidden seeds of a season."""
     seats = season_tries.own_seats(season, request.user, visitors.known(request), env_id=choice.env_id)
+    page = Paginator(seats, TRIES_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "benchmark": choice.benchmark,
         "env_id": choice.env_id,
         "season": season,
         "environments": season_tries.by_environment(choice.benchmark, season, seats),
-        "page": Paginator(seats, TRIES_ON_A_PAGE).get_page(request.GET.get("page")),
+        "page": page,
+        "tries": [(seat, season_tries.why_not(seat)) for seat in page],
     }
-    context["tries"] = [(seat, season_tries.why_not(seat)) for seat in context["page"]]
     return render(request, "leaderboard/yours_in_season.html", context)
 
 

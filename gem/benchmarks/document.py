@@ -138,6 +138,8 @@ def parse(text: str) -> Any:
         raise InvalidArgument(f"This is not JSON: line {error.lineno}, column {error.colno}: {error.msg}.") from error
     except RecursionError as error:
         raise InvalidArgument("This is not a benchmark: it is nested too deeply.") from error
+    except ValueError as error:  # Python reads no integer of thousands of digits
+        raise InvalidArgument("This is not a benchmark: it has a number with thousands of digits.") from error
 
 
 def problems(data: Any) -> list[str]:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from gem.learnability import Report
     from gem.learnability.report import Played
 
-SHOWN_EXPLOITS = 5
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -37,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(*, env_id: str, seeds: int, tries: int, train: float, json: bool) -> int:
     """Probe the environment and print the verdict. The exit code is 1 if it is broken or rewards something else."""
     from gem.errors import InvalidArgument  # noqa: PLC0415
-    from gem.learnability import probe, train_briefly  # noqa: PLC0415
+    from gem.learnability import probe  # noqa: PLC0415
+    from gem.learnability.training import train_briefly  # noqa: PLC0415
 
     if seeds < 10 or tries < 2:
         raise InvalidArgument("Probes need at least 10 seeds and 2 tries at each.")
@@ -54,9 +53,7 @@ def run(*, env_id: str, seeds: int, tries: int, train: float, json: bool) -> int
 
 def _print(report: Report) -> None:
     print(f"{report.env_id}, {report.seeds} seeds, {report.tries} random tries at each\n")
-    ways = [report.random, *([report.expert] if report.expert else [])]
-    best = sorted((one.played for one in report.exploits), key=lambda played: -played.mean_return)
-    table(["played by", "solved", "95 %", "mean return"], [_row(played) for played in [*ways, *best[:SHOWN_EXPLOITS]]])
+    table(["played by", "solved", "95 %", "mean return"], [_row(played) for played in report.shown])
     print(f"\nSeeds at which random tries differ in their return: {report.signal:.0%}")
     print(f"Different first observations: {report.distinct_starts} of {report.seeds}")
     for note in report.notes:

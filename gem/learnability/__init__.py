@@ -4,8 +4,7 @@ report = gem.learnability.probe("game:GuessTheNumber-v0-easy")
 print(report.verdict.sentence)
 """
 
-from gem.learnability.probing import probe
-from gem.learnability.report import Report, Verdict
-from gem.learnability.training import Training, train_briefly
+from gem.learnability.probing import Stopped, probe
+from gem.learnability.report import Report, Training, Verdict
 
-__all__ = ["Report", "Training", "Verdict", "probe", "train_briefly"]
+__all__ = ["Report", "Stopped", "Training", "Verdict", "probe"]

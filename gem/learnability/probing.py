@@ -8,14 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from typing import Protocol
 
 from gem import registry
 from gem.agents import Decision, Request, has_expert, make_agent
 from gem.agents.agent import Agent
 from gem.errors import GemError
 from gem.evaluation.intervals import wilson
-from gem.learnability.report import Exploit, Played, Report
-from gem.learnability.training import Training
+from gem.grading.parsing import extract_last_boxed_answer, extract_last_tagged_answer
+from gem.learnability.report import Exploit, Played, Report, Training
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 
@@ -34,7 +35,10 @@ LONG = 2000
 """Characters of a long answer, to see whether length is paid for."""
 SHARE_OF_PROMPTS = 0.8
 """If so many of the prompts have the answer in them, and few have that of another seed, it is given away."""
-BOX = re.compile(r"\\boxed\{(.*?)\}|<answer>(.*?)</answer>", re.DOTALL)
+
+
+class Stopped(Exception):
+    """The probe was stopped before its end."""
 
 
 class Fixed:
@@ -56,6 +60,7 @@ def probe(
     tries: int = TRIES,
     expert: Agent | None = None,
     training: Training | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Probe a registered environment.
 
@@ -64,18 +69,21 @@ def probe(
         tries: random episodes at each of them.
         expert: an agent that plays well; by default that of gemweb, if it knows the environment.
         training: what a short training reached, if there was one (`train_briefly`).
+        stopping: asked after each episode whether to stop.
 
     Raises:
+        Stopped: `stopping` said so.
         UnknownEnvironment: if it is not registered.
         EnvironmentFailure: if no episode can be played to its end.
     """
+    play = partial(_play, env_id, stopping)
     random_agent = make_agent("random")
-    groups = [_play(env_id, random_agent, seeds, repeat=number) for number in range(tries)]
+    groups = [play(random_agent, seeds, repeat=number) for number in range(tries)]
     records = [record for group in groups for record in group]
     starts = [_first_text(record) for record in groups[0]]
     if expert is None and has_expert(env_id):
         expert = make_agent("expert")
-    expert_records = [] if expert is None else _play(env_id, expert, seeds)
+    expert_records = [] if expert is None else play(expert, seeds)
     by_seed = [[group[place].total_reward for group in groups] for place in range(seeds)]
     return Report(
         env_id=env_id,
@@ -83,18 +91,31 @@ def probe(
         tries=tries,
         random=_summarized("random", records),
         expert=_summarized("expert", expert_records) if expert_records else None,
-        exploits=list(_exploits(env_id, records, seeds)),
-        problems=list(_problems(env_id, groups, expert_records)),
+        exploits=list(_exploits(play, records, seeds)),
+        problems=list(_problems(play, groups, expert_records)),
         signal=statistics.fmean(float(max(returns) - min(returns) > EXACT) for returns in by_seed),
         distinct_starts=len(set(starts)),
         training=training,
-        notes=list(_notes(env_id, groups[0])),
+        notes=list(_notes(play, env_id, groups[0])),
     )
 
 
-def _play(env_id: str, agent: Agent, seeds: int, repeat: int = 0) -> list[EpisodeRecord]:
+class Play(Protocol):
+    """Plays the environment with an agent on so many seeds; the episodes in the order of the seeds."""
+
+    def __call__(self, agent: Agent, seeds: int, *, repeat: int = 0) -> list[EpisodeRecord]: ...
+
+
+def _play(
+    env_id: str, stopping: Callable[[], bool], agent: Agent, seeds: int, *, repeat: int = 0
+) -> list[EpisodeRecord]:
     requests = [EpisodeRequest(seed, env_id, seed, repeat=repeat) for seed in range(seeds)]
-    return sorted(rollout(agent, requests), key=lambda record: record.index)
+    records = []
+    for record in rollout(agent, requests):
+        records.append(record)
+        if stopping():
+            raise Stopped(f"The probe of {env_id} was stopped.")
+    return sorted(records, key=lambda record: record.index)
 
 
 def _summarized(name: str, records: Sequence[EpisodeRecord]) -> Played:
@@ -104,22 +125,22 @@ def _summarized(name: str, records: Sequence[EpisodeRecord]) -> Played:
     return Played(name, solved, statistics.fmean(returns), returns)
 
 
-def _notes(env_id: str, records: Sequence[EpisodeRecord]) -> Iterator[str]:
+def _notes(play: Play, env_id: str, records: Sequence[EpisodeRecord]) -> Iterator[str]:
     if registry.spec(env_id).replay != "exact":
         yield "Its episodes repeat only with recorded outputs of tools."
-    if any(record.turn_count > 1 for record in records) and are_all_alike(env_id, records):
+    if any(record.turn_count > 1 for record in records) and are_all_alike(play, records):
         yield "Every seed is the same problem, so held-out seeds show nothing of other problems."
 
 
 # ------------------------------------------------------------------ rewards without the task
 
 
-def _exploits(env_id: str, records: Sequence[EpisodeRecord], seeds: int) -> Iterator[Exploit]:
+def _exploits(play: Play, records: Sequence[EpisodeRecord], seeds: int) -> Iterator[Exploit]:
     """Actions that do not depend on the task, and what they reach."""
     for what, choose in _thoughtless(records):
         agent = Fixed(what, choose)
         try:
-            yield Exploit(what, _summarized(what, _play(env_id, agent, seeds)))
+            yield Exploit(what, _summarized(what, play(agent, seeds)))
         except GemError:  # an action that the environment cannot take at all is no way to its reward
             continue
 
@@ -145,27 +166,27 @@ def _always(action: str, _request: Request) -> str:
 
 
 def _problems(
-    env_id: str, groups: Sequence[Sequence[EpisodeRecord]], expert_records: Sequence[EpisodeRecord]
+    play: Play, groups: Sequence[Sequence[EpisodeRecord]], expert_records: Sequence[EpisodeRecord]
 ) -> Iterator[str]:
     """What is wrong with the environment, as sentences."""
     failures = [record.failure for group in groups for record in group if record.failure]
     if failures:
         yield f"In {len(failures)} of {sum(map(len, groups))} random episodes it failed: {failures[0]}"
-    if sentence := _of_noise(env_id, groups[0]):
+    if sentence := _of_noise(play, groups[0]):
         yield sentence
     if sentence := _of_ignored_actions(groups, expert_records):
         yield sentence
     is_puzzle = any(record.turn_count > 1 for record in groups[0])  # one position to solve may be the task
-    if not is_puzzle and are_all_alike(env_id, groups[0]):
+    if not is_puzzle and are_all_alike(play, groups[0]):
         yield ALL_ALIKE
     if sentence := _of_given_answers(expert_records):
         yield sentence
 
 
-def _of_noise(env_id: str, records: Sequence[EpisodeRecord]) -> str:
+def _of_noise(play: Play, records: Sequence[EpisodeRecord]) -> str:
     """Whether the same actions at the same seed bring other rewards."""
     actions = {record.index: [turn.action for turn in record.turns] for record in records}
-    again = _play(env_id, Fixed("again", partial(_next_of, actions)), len(records))
+    again = play(Fixed("again", partial(_next_of, actions)), len(records))
     pairs = list(zip(records, again, strict=True))
     other = [
         first
@@ -210,13 +231,13 @@ def _of_ignored_actions(groups: Sequence[Sequence[EpisodeRecord]], expert_record
     return ""
 
 
-def are_all_alike(env_id: str, records: Sequence[EpisodeRecord]) -> bool:
+def are_all_alike(play: Play, records: Sequence[EpisodeRecord]) -> bool:
     """Whether all seeds are the same: they begin alike, and the actions of some seeds have the same outcomes at all."""
     if len({_first_text(record) for record in records}) > 1:
         return False
     for sample in records[:SAMPLES]:
         actions = {seed: [turn.action for turn in sample.turns] for seed in range(len(records))}
-        again = _play(env_id, Fixed("again", partial(_next_of, actions)), len(records))
+        again = play(Fixed("again", partial(_next_of, actions)), len(records))
         if len({tuple(_texts(record)[: sample.turn_count]) for record in again}) > 1:
             return False
     return True
@@ -247,8 +268,8 @@ def _of_given_answers(expert_records: Sequence[EpisodeRecord]) -> str:
 
 
 def _content(action: str) -> str:
-    found = BOX.search(action)
-    return next((part for part in found.groups() if part is not None), "").strip() if found else action.strip()
+    answer = extract_last_boxed_answer(action) or extract_last_tagged_answer(action)
+    return (action if answer is None else answer).strip()
 
 
 def _says(prompt: str, answer: str) -> bool:

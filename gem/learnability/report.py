@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from gem.evaluation.intervals import Interval
-from gem.learnability.training import Training
+from gem.evaluation.intervals import Interval, wilson
 
 Kind = Literal["broken", "without the task", "learned", "solved at random", "has a signal", "no signal", "unreachable"]
 
@@ -17,6 +16,9 @@ SOME_SIGNAL = 0.05
 """A share of seeds whose tries differ, below which a training has hardly anything to learn from."""
 LARGE_EXPLOIT = 0.5
 """Actions without the task have to solve at least this share before the verdict is about them."""
+
+SHOWN_EXPLOITS = 5
+"""So many of the actions without the task are shown."""
 
 
 class Played(NamedTuple):
@@ -46,6 +48,36 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Training:
+    """What a short training reached, in held-out episodes."""
+
+    before: int
+    after: int
+    episodes: int
+    updates: int
+    cpu_seconds: float
+    reads: str = "the whole episode"
+    """What the policy read in each turn."""
+
+    @property
+    def rises(self) -> bool:
+        """Whether the 95 % intervals before and after do not overlap."""
+        return self.interval(self.after).low > self.interval(self.before).high
+
+    @property
+    def in_words(self) -> str:
+        """The result as a sentence."""
+        return (
+            f"{self.before / self.episodes:.0%} to {self.after / self.episodes:.0%} of {self.episodes} held-out "
+            f"episodes after {self.updates} updates in {self.cpu_seconds:.0f} CPU seconds, reading {self.reads}."
+        )
+
+    def interval(self, solved: int) -> Interval:
+        """The 95 % interval of a share of solved episodes."""
+        return wilson(solved, self.episodes)
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that was found about an environment."""
 
@@ -71,6 +103,12 @@ class Report:
         """The actions without the task that reach clearly more than random play, if any do."""
         found = [one for one in self.exploits if self._exceeds_random(one.played)]
         return max(found, key=lambda one: one.played.mean_return, default=None)
+
+    @property
+    def shown(self) -> list[Played]:
+        """The ways to play that people read of: random play, the expert, and the best actions without the task."""
+        best = sorted((one.played for one in self.exploits), key=lambda played: -played.mean_return)
+        return [self.random, *([self.expert] if self.expert else []), *best[:SHOWN_EXPLOITS]]
 
     @property
     def verdict(self) -> Verdict:

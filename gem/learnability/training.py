@@ -6,12 +6,11 @@ import logging
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gem import registry
-from gem.evaluation.intervals import Interval, wilson
+from gem.learnability.report import Training
 from gem.validation.dependencies import TRAINING_PACKAGES, require_installed
 
 HELD_OUT = 200
@@ -31,36 +30,6 @@ SETTINGS: Mapping[str, Any] = {
     "keep_checkpoints": 1,
     "checkpoint_seconds": 86_400.0,
 }
-
-
-@dataclass(frozen=True)
-class Training:
-    """What a short training reached, in held-out episodes."""
-
-    before: int
-    after: int
-    episodes: int
-    updates: int
-    cpu_seconds: float
-    reads: str = "the whole episode"
-    """What the policy read in each turn."""
-
-    @property
-    def rises(self) -> bool:
-        """Whether the 95 % intervals before and after do not overlap."""
-        return self.interval(self.after).low > self.interval(self.before).high
-
-    @property
-    def in_words(self) -> str:
-        """The result as a sentence."""
-        return (
-            f"{self.before / self.episodes:.0%} to {self.after / self.episodes:.0%} of {self.episodes} held-out "
-            f"episodes after {self.updates} updates in {self.cpu_seconds:.0f} CPU seconds, reading {self.reads}."
-        )
-
-    def interval(self, solved: int) -> Interval:
-        """The 95 % interval of a share of solved episodes."""
-        return wilson(solved, self.episodes)
 
 
 def train_briefly(env_id: str, cpu_seconds: float, *, seed: int = 0, **changes: Any) -> Training:

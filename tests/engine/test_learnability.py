@@ -12,8 +12,8 @@ from gem.agents import Request
 from gem.cli import main
 from gem.evaluation.intervals import wilson
 from gem.learnability.probing import Fixed
-from gem.learnability.report import Kind, Played, Report
-from gem.learnability.training import Training
+from gem.learnability.report import Kind, Played, Report, Training
+from gem.learnability.training import train_briefly
 from tests.engine.learnable_envs import BROKEN, Sum, Unreachable, expert_action, id_of, registered
 
 
@@ -105,6 +105,6 @@ def test_the_command_prints_the_evidence_and_its_exit_code_is_the_verdict(capsys
 
 @pytest.mark.long
 def test_a_short_training_rises_where_it_should_and_not_where_it_cannot() -> None:
-    learned = learnability.train_briefly("game:FifteenPuzzle-v0-easy", 40)
+    learned = train_briefly("game:FifteenPuzzle-v0-easy", 40)
     assert (learned.rises, learned.reads) == (True, "the present board")
-    assert not learnability.train_briefly(id_of(Unreachable), 10).rises
+    assert not train_briefly(id_of(Unreachable), 10).rises

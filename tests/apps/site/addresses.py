@@ -149,6 +149,8 @@ TABLE: dict[str, Address] = {
     "lens:same_seed": Address("200", names=("episode",)),
     "lens:measure": Address("409", names=("episode",), post=True, sent={"agent": "random", "count": "16"}),
     "lens:stop": Address("404", names=("episode", "one"), post=True),
+    "learnability:probe": Address("200", sent={"env_id": ENV_ID}),
+    "learnability:ask": Address("302", post=True, sent={"env_id": ENV_ID}),
     "duels:new": Address("200"),
     "duels:duel": Address("200", names=("duel",)),
     "duels:add": Address("403 403 302 302", names=("duel",), post=True, sent={"agent": "random"}),
