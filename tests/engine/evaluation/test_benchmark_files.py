@@ -251,3 +251,17 @@ def test_the_commands_show_what_there_is(run: Run) -> None:
         assert all(env_id in out for env_id in benchmarks.load(name).env_ids)
     assert run("benchmark", "check", "games-easy").out.endswith("Nothing is wrong with it.\n")
     assert run("benchmark", "show", "golf").code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "not JSON"),
+        ('{"a": 1, "a": 2}', "there twice"),
+        ("[" * 200_000, "nested too deeply"),
+        ("9" * 5000, "thousands of digits"),
+    ],
+)
+def test_a_text_that_is_no_document_is_refused_in_words(text: str, words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words):
+        document.parse(text)
