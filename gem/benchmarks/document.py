@@ -134,6 +134,8 @@ def parse(text: str) -> Any:
 
     try:
         return json.loads(text, object_pairs_hook=without_repetition)
+    except InvalidArgument:  # which is a ValueError, too
+        raise
     except json.JSONDecodeError as error:
         raise InvalidArgument(f"This is not JSON: line {error.lineno}, column {error.colno}: {error.msg}.") from error
     except RecursionError as error:
