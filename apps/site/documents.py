@@ -31,6 +31,7 @@ FOLDERS = (
     ("Tutorials", "docs/tutorials"),
     ("Guides", "docs"),
     ("Algorithms", "docs/algorithms"),
+    ("Studies", "docs/studies"),
     ("Decisions", "docs/decisions"),
 )
 """The headings for all other files, and their folders."""

@@ -58,6 +58,21 @@ def learned_here(request: HttpRequest) -> HttpResponse:
     return render(request, "trainings/learned_here.html", {"learned": found}) if found else HttpResponse()
 
 
+@require_safe
+def studies(request: HttpRequest) -> HttpResponse:
+    """The studies that come with the engine."""
+    return render(request, "trainings/studies.html", {"studies": pages.studies()})
+
+
+@require_safe
+def study(request: HttpRequest, name: str) -> HttpResponse:
+    """What one study shows so far."""
+    shown = pages.study(name)
+    if shown is None:
+        raise Http404(f"There is no study {name}.")
+    return render(request, "trainings/study.html", {"shown": shown, "report": shown.report, "study": shown.study})
+
+
 @never_cache
 @require_http_methods(["GET", "POST"])
 def train(request: HttpRequest) -> HttpResponse:

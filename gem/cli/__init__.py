@@ -29,6 +29,7 @@ from gem.cli import (
     replay,
     reproduce,
     sandbox,
+    study,
     verify,
 )
 from gem.cli.server import (
@@ -77,6 +78,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "sandbox": (sandbox, "Show how untrusted programs are confined on this machine."),
     "check": (check, "Check whether an environment keeps the contract."),
     "learnable": (learnable, "Say whether a training has something to learn in an environment."),
+    "study": (study, "Train what a study of training asks for, and report what it shows."),
     "login": (login, "Keep the token of a server, for the commands below."),
     "logout": (logout, "Forget the token of a server."),
     "whoami": (whoami, "Show whose token is used, what it may do, and the quotas."),

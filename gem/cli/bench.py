@@ -1,4 +1,4 @@
-"""`gemweb bench`: measure the speed of an environment; `gemweb bench algorithms`: compare training algorithms."""
+"""`gemweb bench`: measure the speed of an environment."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import gem
-from gem.cli import algorithms
 from gem.cli.output.tables import count
 from gem.core import Env, EnvWrapper, Info
 from gem.errors import EnvironmentFailure, UsageError
@@ -30,12 +29,11 @@ RESETS = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("env_id", metavar="ID", help="an environment, or the word algorithms to compare algorithms")
+    parser.add_argument("env_id", metavar="ID", help="the environment")
     parser.add_argument("--envs", type=int, default=16, metavar="N", help="environments stepped together (16)")
     parser.add_argument("--backend", choices=list(BACKENDS), default="sync", help="where they are stepped (sync)")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long to measure (3)")
     parser.add_argument("--seed", type=int, default=0, help="of the first environment (0)")
-    algorithms.add_arguments(parser.add_argument_group("with the word algorithms"))
 
 
 class Measurement(NamedTuple):
@@ -48,10 +46,8 @@ class Measurement(NamedTuple):
     """The median time of a step of the vector."""
 
 
-def run(env_id: str, envs: int, backend: Backend, seconds: float, seed: int, **algorithm_options: Any) -> int:
+def run(env_id: str, envs: int, backend: Backend, seconds: float, seed: int) -> int:
     """Measure the environment and print the results."""
-    if env_id == algorithms.KEYWORD:
-        return algorithms.run(**algorithm_options)
     if envs < 1 or not 0 < seconds <= 3600:
         raise UsageError("--envs must be at least 1, and --seconds above 0 and at most 3600.")
     first_reset, resets = _time_resets(env_id, seed)

@@ -76,7 +76,7 @@ ONLY_READ = {
     "gemweb eval --challenge": "needs a challenge; tests/engine/cli/test_challenge.py",
     "gemweb push": "needs a site; tests/engine/cli/test_challenge.py",
     "gemweb benchmark add": "needs a site; tests/apps/test_benchmarks_of_people.py",
-    "gemweb bench algorithms": "trains for minutes",
+    "gemweb study run": "trains for hours",
     "gemweb eval --agent random --benchmark games": "plays for a minute",
     "gemweb eval --agent endpoint --url https://api.example.org": "asks somebody else's server",
     "python -m gem.training ": "trains for minutes",
@@ -262,6 +262,7 @@ def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitu
     (folder / "sort_letters.py").write_text(block("python", "class SortLetters"), "utf-8")
     (folder / "spec.json").write_text(*[text for *_, text in blocks("json") if '"agents": [' in text], "utf-8")
     (folder / "mine.json").write_text(*[text for *_, text in blocks("json") if '"hidden_seeds"' in text], "utf-8")
+    (folder / "discounts.json").write_text(*[text for *_, text in blocks("json") if '"Discounts in' in text], "utf-8")
     rows = [{"title": name, "text": f"{name} is the capital of Japan."} for name in ("Tokyo", "Kyoto")]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     record = next(rollout(make_agent("random"), [EpisodeRequest(0, "game:Wordle-v0-easy", seed=1)]))

@@ -1,7 +1,9 @@
-"""The contents of the pages: one training (`training`), its samples (`samples`), and comparisons (`compare`)."""
+"""The contents of the pages: one training (`training`), its samples (`samples`), and comparisons (`compare`);
+what recipes (`learned`) and studies (`studies`) showed here."""
 
 from apps.trainings.pages.learned import learned
 from apps.trainings.pages.samples import samples, then_and_now
+from apps.trainings.pages.studies import studies, study
 from apps.trainings.pages.training import (
     AXES,
     curves,
@@ -25,6 +27,8 @@ __all__ = [
     "set_up",
     "shown_checkpoints",
     "splits",
+    "studies",
+    "study",
     "then_and_now",
     "training",
 ]

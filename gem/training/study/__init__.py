@@ -1,2 +1,2 @@
-"""Studies of trainings: `compare` trains several algorithms with equal budgets, `evaluation` measures a policy, and
-`curves` draws learning curves."""
+"""What surrounds a training: `evaluation` measures a policy on held-out seeds, `alarms` and `noise` read its metrics,
+and `curves` draws learning curves. Comparisons of trainings are in `gem.studies`."""

@@ -54,13 +54,15 @@ class Drawing:
 
     def svg(self) -> str:
         """The figure as an SVG element for a page; the same figure always gives the same text."""
-        output = StringIO()
-        title = self.axes.get_title(loc="left")
-        self._figure.savefig(
-            output, format="svg", transparent=True, metadata={"Title": title, "Date": None, "Creator": None}
-        )
-        _, tag, rest = output.getvalue().partition("<svg")
-        return tag + rest
+        return svg_of(self._figure, self.axes.get_title(loc="left"))
+
+
+def svg_of(figure: Any, title: str) -> str:
+    """A matplotlib figure as an SVG element for a page; the same figure always gives the same text."""
+    output = StringIO()
+    figure.savefig(output, format="svg", transparent=True, metadata={"Title": title, "Date": None, "Creator": None})
+    _, tag, rest = output.getvalue().partition("<svg")
+    return tag + rest
 
 
 @contextmanager

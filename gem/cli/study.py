@@ -1,0 +1,151 @@
+"""`gemweb study`: list the studies of training, make their runs, and report what they show."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gem.cli.output.tables import table
+from gem.errors import InvalidArgument
+from gem.validation.dependencies import FIGURE_PACKAGES, TRAINING_PACKAGES, require_installed
+
+if TYPE_CHECKING:
+    from gem.studies.report import Report, Row
+    from gem.studies.results import Results, RunResult
+    from gem.studies.study import Run
+
+WORK = Path("runs/studies")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("list", help="list the studies and how much of each is done")
+    for verb, purpose in (("run", "make the runs without a result"), ("report", "print what the results show")):
+        one = verbs.add_parser(verb, help=purpose)
+        one.add_argument("name", metavar="STUDY", help="a study of the list, or a file NAME.json of your own")
+        one.add_argument(
+            "--results", type=Path, metavar="FOLDER", help="where results are (of your own study: beside its file)"
+        )
+        if verb == "run":
+            one.add_argument("--seeds", type=int, metavar="N", help="only the first N seeds (all)")
+            one.add_argument("--only", action="append", metavar="NAME", help="only this environment of the study")
+            one.add_argument("--minutes", type=float, metavar="N", help="begin no run after N minutes of CPU time")
+            one.add_argument("--work", type=Path, default=WORK, metavar="FOLDER", help=f"trainings under way ({WORK})")
+        else:
+            one.add_argument("--out", type=Path, metavar="FOLDER", help="also write NAME.md and NAME.svg there")
+
+
+def run(verb: str, **options: Any) -> int:
+    """List, run or report."""
+    verbs: dict[str, Callable[..., int]] = {"list": _list, "run": _run, "report": _report}
+    return verbs[verb](**options)
+
+
+def _list() -> int:
+    from gem.studies.results import Results  # noqa: PLC0415 (a quick start)
+    from gem.studies.study import all_studies  # noqa: PLC0415
+
+    rows = []
+    for study in all_studies():
+        results = Results(study)
+        rows.append([study.name, f"{results.done} of {results.total}", f"{results.cpu_seconds / 3600:.1f}"])
+    table(["study", "runs", "CPU h"], rows)
+    for study in all_studies():
+        print(f"\n{study.name}: {study.question}")
+    return 0
+
+
+def _run(
+    name: str,
+    results: Path | None,
+    seeds: int | None,
+    only: list[str] | None,
+    minutes: float | None,
+    work: Path,
+) -> int:
+    from gem.studies.running import make_missing  # noqa: PLC0415 (a quick start)
+
+    require_installed("A study", TRAINING_PACKAGES)
+    own = _results(name, results)
+    unknown = [environment for environment in only or () if environment not in own.study.environments]
+    if unknown:
+        names = ", ".join(own.study.environments)
+        raise InvalidArgument(f"The study has no environment {unknown[0]!r}; choose from {names}.")
+    _tell(f"{own.done} of {own.total} runs have a result in {own.folder}. Ctrl-C stops; the same command goes on.")
+    made = make_missing(
+        own,
+        work,
+        seeds=seeds,
+        environments=only or (),
+        cpu_seconds=float("inf") if minutes is None else 60 * minutes,
+        on_run=_tell_run,
+    )
+    _tell(f"{made} runs were made; {own.done} of {own.total} have a result.")
+    return _report(name, results, None)
+
+
+def _report(name: str, results: Path | None, out: Path | None) -> int:
+    from gem.studies.report import report  # noqa: PLC0415 (a quick start)
+
+    own = _results(name, results)
+    found = report(own)
+    _print(found)
+    if out is not None:
+        require_installed("The figure of a study", FIGURE_PACKAGES)
+        from gem.studies.documents import write  # noqa: PLC0415 (as above)
+
+        print(f"Written: {', '.join(str(path) for path in write(found, out))}")
+    return 0
+
+
+def _results(name: str, folder: Path | None) -> Results:
+    from gem.studies.results import Results  # noqa: PLC0415 (a quick start)
+    from gem.studies.study import find  # noqa: PLC0415
+
+    study = find(name)
+    if folder is None and name.endswith(".json"):
+        folder = Path(name).with_suffix(".results")
+    return Results(study, folder)
+
+
+def _print(report: Report) -> None:
+    print(f"{report.study.title}. {report.study.question}\n")
+    if report.rows:
+        table(["", "solved", "95 %", *report.environments, "area", "CPU s"], [_row(row) for row in report.rows])
+        print()
+    for one in report.elsewhere:
+        share = one.share
+        print(f"{one.trained_in} in {one.measured_in}: {share.mean:.1%} ({share.low:.1%} to {share.high:.1%})")
+    for sentence in report.sentences:
+        print(sentence)
+    print(f"{report.cpu_seconds / 3600:.2f} CPU hours of training.")
+
+
+def _row(row: Row) -> list[str]:
+    whole = row.aggregate
+    return [
+        row.title,
+        f"{whole.mean:.1%}",
+        f"{whole.low:.1%} to {whole.high:.1%}",
+        *(f"{cell.success:.0%}" for cell in row.cells),
+        f"{row.area:.0%}",
+        f"{row.cpu_seconds:.0f}",
+    ]
+
+
+def _tell_run(run: Run, result: RunResult) -> None:
+    if run.is_trial:
+        _tell(f"{run.environment}, {run.variant}, trial of {run.tuned}: {result.end:.0%} at the end")
+    else:
+        _tell(
+            f"{run.environment}, {run.variant}, seed {run.seed}: solves {result.success:.0%} after "
+            f"{result.cpu_seconds:.0f} CPU s"
+        )
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

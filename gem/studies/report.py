@@ -1,0 +1,258 @@
+"""What a study shows so far: a row for each variant, the differences that the seeds allow, and sentences."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from gem.evaluation.intervals import Interval
+from gem.evaluation.scores import wilson
+from gem.studies import statistics
+from gem.studies.results import Results, RunResult
+from gem.studies.study import Study
+
+JOINT_CONFIDENCE = 0.95
+"""All differences of a study together hold with this confidence (Bonferroni)."""
+FEWEST_SEEDS = 3
+"""With fewer seeds in an environment nothing is said about an order."""
+
+
+class Cell(NamedTuple):
+    """The trainings of a variant in one environment."""
+
+    environment: str
+    runs: tuple[RunResult, ...]
+
+    @property
+    def success(self) -> float:
+        """The mean share of held-out episodes that is solved."""
+        return _mean([run.success for run in self.runs])
+
+    @property
+    def shares(self) -> list[float]:
+        """That share for each seed."""
+        return [run.success for run in self.runs]
+
+    @property
+    def area(self) -> float:
+        """The mean area under the curves."""
+        return _mean([run.area for run in self.runs])
+
+    @property
+    def turns(self) -> float:
+        """The mean number of turns of an episode."""
+        return _mean([run.turns for run in self.runs])
+
+    @property
+    def turns_when_solved(self) -> float | None:
+        """The mean number of turns of the solved episodes."""
+        counts = [run.turns_when_solved for run in self.runs if run.turns_when_solved is not None]
+        return _mean(counts) if counts else None
+
+    @property
+    def tuned(self) -> Any:
+        """The value that the tuned setting has; None if nothing is tuned."""
+        return self.runs[0].tuned
+
+    @property
+    def curve(self) -> list[float]:
+        """The mean share solved during the training, point by point."""
+        return [_mean(column) for column in zip(*(run.curve for run in self.runs), strict=False)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A variant with all its trainings."""
+
+    name: str
+    title: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def scores(self) -> statistics.Scores:
+        """The shares of each seed in each environment."""
+        return [cell.shares for cell in self.cells]
+
+    @cached_property
+    def resampled_means(self) -> list[float]:
+        """The interquartile means of bootstrap samples."""
+        return statistics.resampled_means(self.scores, zlib.crc32(self.name.encode()))
+
+    @cached_property
+    def aggregate(self) -> Interval:
+        """The interquartile mean over all trainings, with its interval."""
+        return statistics.aggregate(self.scores, self.resampled_means)
+
+    @property
+    def area(self) -> float:
+        """The mean area under the curves."""
+        return _mean([cell.area for cell in self.cells])
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The mean CPU time of a training."""
+        return _mean([run.cpu_seconds for cell in self.cells for run in cell.runs])
+
+
+class Difference(NamedTuple):
+    """How much more one variant solves than another."""
+
+    better: str
+    other: str
+    interval: Interval
+    """Of the difference of interquartile means; all differences of the study hold together."""
+    improvement: Interval
+    """The probability that a training of the first scores higher than one of the second."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval excludes zero."""
+        return self.interval.low > 0
+
+
+class Elsewhere(NamedTuple):
+    """What a variant's policies solve in an environment that they were not trained in."""
+
+    trained_in: str
+    measured_in: str
+    share: Interval
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of a study, complete or not."""
+
+    study: Study
+    done: int
+    total: int
+    cpu_seconds: float
+    rows: tuple[Row, ...]
+    """The variants, the one that solves most first; none before every variant has a result in some environment."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every training was made."""
+        return self.done == self.total
+
+    @property
+    def environments(self) -> list[str]:
+        """The environments with results."""
+        return [cell.environment for cell in self.rows[0].cells] if self.rows else []
+
+    @property
+    def fewest_seeds(self) -> int:
+        """The smallest number of seeds of an environment that count."""
+        return min((len(cell.runs) for row in self.rows for cell in row.cells), default=0)
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Every pair of variants, the one that solves more first; none with fewer than `FEWEST_SEEDS` seeds."""
+        if self.fewest_seeds < FEWEST_SEEDS:
+            return []
+        pairs = list(itertools.combinations(self.rows, 2))
+        confidence = 1 - (1 - JOINT_CONFIDENCE) / max(1, len(pairs))
+        return [
+            Difference(
+                better.title,
+                other.title,
+                statistics.difference(
+                    better.aggregate,
+                    other.aggregate,
+                    list(zip(better.resampled_means, other.resampled_means, strict=True)),
+                    confidence,
+                ),
+                statistics.improvement(better.scores, other.scores),
+            )
+            for better, other in pairs
+        ]
+
+    @property
+    def elsewhere(self) -> list[Elsewhere]:
+        """Results in other environments, pooled over the seeds of all variants."""
+        found = []
+        for place, environment in enumerate(self.environments):
+            runs = [run for row in self.rows for run in row.cells[place].runs]
+            for name in self.study.measured_in:
+                solved = [run.elsewhere[name] for run in runs if name in run.elsewhere]
+                if solved:
+                    share = wilson(sum(solved), len(solved) * self.study.episodes)
+                    found.append(Elsewhere(environment, name, share))
+        return found
+
+    @property
+    def sentences(self) -> list[str]:
+        """What may be said, and what the results leave out."""
+        return [*self._progress(), *self._orders(), *self._optima(), *self.study.notes]
+
+    def _progress(self) -> list[str]:
+        if not self.rows:
+            return [f"{self.done} of {self.total} trainings were made: too few for a comparison."]
+        if self.is_complete:
+            return []
+        missing = [name for name in self.study.environments if name not in self.environments]
+        sentence = (
+            f"{self.done} of {self.total} trainings were made; in each environment, only the seeds that every variant "
+            f"has are counted: {self.fewest_seeds} of {self.study.seeds} at least."
+        )
+        return [sentence] + ([f"Nothing is counted yet for {', '.join(missing)}."] if missing else [])
+
+    def _orders(self) -> list[str]:
+        if len(self.rows) < 2:
+            return []
+        if not self.differences:
+            return [f"With fewer than {FEWEST_SEEDS} seeds, nothing is said about an order."]
+        clear = [
+            f"{one.better} solves more than {one.other}: by {_points(one.interval)} points."
+            for one in self.differences
+            if one.is_clear
+        ]
+        open_pairs = [f"{one.better} and {one.other}" for one in self.differences if not one.is_clear]
+        if not clear:
+            return [f"These trainings show no order: every difference may be zero ({'; '.join(open_pairs)})."]
+        return clear + ([f"No order is shown for {'; '.join(open_pairs)}."] if open_pairs else [])
+
+    def _optima(self) -> list[str]:
+        sentences = []
+        for environment, optimum in self.study.optimum_turns.items():
+            counts: Mapping[str, float] = {
+                row.title: cell.turns_when_solved
+                for row in self.rows
+                for cell in row.cells
+                if cell.environment == environment and cell.turns_when_solved is not None
+            }
+            if counts:
+                each = ", ".join(f"{title} {count:.2f}" for title, count in counts.items())
+                sentences.append(
+                    f"Turns of solved episodes in {environment}: {each}; the best strategy needs {optimum:g} for all."
+                )
+        return sentences
+
+
+def report(results: Results) -> Report:
+    """Read the results of a study."""
+    study, finished = results.study, results.finished()
+    rows = [
+        Row(
+            name,
+            variant.title,
+            tuple(Cell(environment, tuple(by_variant[name].values())) for environment, by_variant in finished.items()),
+        )
+        for name, variant in study.variants.items()
+    ]
+    counted = [row for row in rows if row.cells]
+    counted.sort(key=lambda row: -row.aggregate.mean)
+    return Report(study, results.done, results.total, results.cpu_seconds, tuple(counted))
+
+
+def _points(interval: Interval) -> str:
+    """A difference of shares in points, with the ends of its interval: 12 (5 to 19)."""
+    return f"{100 * interval.mean:.0f} ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -1,0 +1,60 @@
+"""The pages of studies."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from apps.trainings import pages
+from gem.studies import results
+from gem.studies.study import all_studies, find
+from tests.engine.studies.test_studies import filled
+from tests.html import tight
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_list_has_every_study_with_what_is_done(client: Client) -> None:
+    page = tight(client.get("/jobs/train/studies/"))
+    listed = pages.studies()
+    assert [one.study.name for one in listed] == [study.name for study in all_studies()]
+    for one in listed:
+        assert f'href="/jobs/train/studies/{one.study.name}/"' in page
+        assert one.study.question in page
+
+
+def test_every_study_has_a_page_that_says_what_its_results_allow(client: Client) -> None:
+    for study in all_studies():
+        page = tight(client.get(f"/jobs/train/studies/{study.name}/"))
+        shown = pages.study(study.name)
+        assert shown is not None
+        assert f"{shown.report.done} of {shown.report.total} trainings" in page
+        for sentence in shown.report.sentences:
+            assert tight(sentence) in page
+        assert page.count('class="multiple"') == len(shown.plots)
+
+
+def test_a_page_follows_the_results(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    study = find("algorithms").model_copy(update={"tuning": {}, "seeds": 3})
+    monkeypatch.setattr(importlib.import_module("apps.trainings.pages.studies"), "find", lambda _name: study)
+    folder = tmp_path / study.name
+    before = tight(client.get(f"/jobs/train/studies/{study.name}/"))
+    assert "too few for a comparison" in before
+    assert 'id="differences"' not in before
+    filled(study, folder, {"reinforce": 100, "rebn": 150, "grpo": 101, "ppo": 200}, 3)
+    after = tight(client.get(f"/jobs/train/studies/{study.name}/"))
+    assert "PPO solves more than ReBN" in after
+    assert "No order is shown for GRPO and REINFORCE." in after
+    assert after.count('data-c="') >= 4 * len(study.environments)
+    shutil.rmtree(folder / "gcd")
+    assert "Nothing is counted yet for gcd." in tight(client.get(f"/jobs/train/studies/{study.name}/"))
+
+
+def test_what_is_no_study_is_not_found(client: Client) -> None:
+    assert client.get("/jobs/train/studies/algoritms/").status_code == 404
+    assert pages.study("../../etc/passwd.json") is None
