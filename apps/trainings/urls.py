@@ -11,6 +11,7 @@ urlpatterns = [
     path("train/curves/", views.learned, name="learned"),
     path("train/learned/", views.learned_here, name="learned_here"),
     path("train/studies/", views.studies, name="studies"),
+    path("train/studies/credit/", views.credit, name="credit"),
     path("train/studies/<slug:name>/", views.study, name="study"),
     path("compare/", views.compare, name="compare"),
     path(f"{JOB}curves.json", views.curves, name="curves"),

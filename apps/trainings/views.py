@@ -61,7 +61,14 @@ def learned_here(request: HttpRequest) -> HttpResponse:
 @require_safe
 def studies(request: HttpRequest) -> HttpResponse:
     """The studies that come with the engine."""
-    return render(request, "trainings/studies.html", {"studies": pages.studies()})
+    trainings = sum(len(plot.studies) for plot in pages.credit_plots())
+    return render(request, "trainings/studies.html", {"studies": pages.studies(), "credit_trainings": trainings})
+
+
+@require_safe
+def credit(request: HttpRequest) -> HttpResponse:
+    """How good the credit of each algorithm was during trainings, with the truth beside it."""
+    return render(request, "trainings/credit.html", {"plots": pages.credit_plots()})
 
 
 @require_safe

@@ -1,4 +1,5 @@
-"""`gemweb study`: list the studies of training, make their runs, and report what they show."""
+"""`gemweb study`: list the studies of training, make their runs, and report what they show; `gemweb study credit`
+measures how good the credit of each algorithm is."""
 
 from __future__ import annotations
 
@@ -9,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gem.cli.output.tables import table
+from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
 from gem.validation.dependencies import FIGURE_PACKAGES, TRAINING_PACKAGES, require_installed
 
 if TYPE_CHECKING:
+    from gem.studies.credit import CreditPoint
     from gem.studies.report import Report, Row
     from gem.studies.results import Results, RunResult
     from gem.studies.study import Run
@@ -37,11 +40,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--work", type=Path, default=WORK, metavar="FOLDER", help=f"trainings under way ({WORK})")
         else:
             one.add_argument("--out", type=Path, metavar="FOLDER", help="also write NAME.md and NAME.svg there")
+    credit = verbs.add_parser("credit", help="measure the credit of each algorithm during a training, beside the truth")
+    credit.add_argument("recipe", metavar="RECIPE", help="whose environment and settings are trained with, with PPO")
+    credit.add_argument("--seed", type=int, default=0, metavar="N", help="of the training (0)")
+    credit.add_argument("--updates", type=int, metavar="N", help="of the training (those of the recipe)")
+    credit.add_argument("--record", action="store_true", help="keep the result with those that come with gemweb")
 
 
 def run(verb: str, **options: Any) -> int:
     """List, run or report."""
-    verbs: dict[str, Callable[..., int]] = {"list": _list, "run": _run, "report": _report}
+    verbs: dict[str, Callable[..., int]] = {"list": _list, "run": _run, "report": _report, "credit": _credit}
     return verbs[verb](**options)
 
 
@@ -100,6 +108,35 @@ def _report(name: str, results: Path | None, out: Path | None) -> int:
 
         print(f"Written: {', '.join(str(path) for path in write(found, out))}")
     return 0
+
+
+def _credit(recipe: str, seed: int, updates: int | None, *, record: bool) -> int:
+    from gem.studies import credit  # noqa: PLC0415 (a quick start)
+
+    require_installed("A study", TRAINING_PACKAGES)
+    found = credit.measure(recipe, seed=seed, updates=updates, on_point=_tell_point)
+    print(f"{recipe}, {found.env_id}, discount {found.discount:g}, seed {seed}\n")
+    headings = ["update", "solved", *(ALGORITHMS[name].title for name in ALGORITHMS), "perfect credit", "turns"]
+    table(headings, [_point_row(point) for point in found.points])
+    print("\nCorrelation of each algorithm's credit with the true advantage of the turn, measured by forking.")
+    if record:
+        print(f"Written: {credit.write(found)}")
+    return 0
+
+
+def _point_row(point: CreditPoint) -> list[str]:
+    correlations = [point.algorithms[name].correlation for name in ALGORITHMS]
+    return [
+        str(point.update),
+        f"{point.success:.0%}",
+        *("–" if value is None else f"{value:.2f}" for value in correlations),
+        f"{point.ceiling:.2f}",
+        str(point.turns),
+    ]
+
+
+def _tell_point(point: CreditPoint) -> None:
+    _tell(f"update {point.update}: {point.turns} turns were forked")
 
 
 def _results(name: str, folder: Path | None) -> Results:

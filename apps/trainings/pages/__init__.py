@@ -1,6 +1,7 @@
 """The contents of the pages: one training (`training`), its samples (`samples`), and comparisons (`compare`);
 what recipes (`learned`) and studies (`studies`) showed here."""
 
+from apps.trainings.pages.credit import credit_plots
 from apps.trainings.pages.learned import learned
 from apps.trainings.pages.samples import samples, then_and_now
 from apps.trainings.pages.studies import studies, study
@@ -18,6 +19,7 @@ from apps.trainings.pages.training import (
 
 __all__ = [
     "AXES",
+    "credit_plots",
     "curves",
     "learned",
     "recipe",

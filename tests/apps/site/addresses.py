@@ -187,6 +187,7 @@ TABLE: dict[str, Address] = {
     "trainings:learned": Address("200"),
     "trainings:learned_here": Address("200", sent={"env_id": ENV_ID}),
     "trainings:studies": Address("200"),
+    "trainings:credit": Address("200"),
     "trainings:study": Address("200", names=("study",)),
     "trainings:compare": Address("200"),
     "comparisons:compare": Address("200"),

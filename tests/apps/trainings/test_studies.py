@@ -58,3 +58,14 @@ def test_a_page_follows_the_results(client: Client, tmp_path: Path, monkeypatch:
 def test_what_is_no_study_is_not_found(client: Client) -> None:
     assert client.get("/jobs/train/studies/algoritms/").status_code == 404
     assert pages.study("../../etc/passwd.json") is None
+
+
+def test_credit_has_a_curve_and_a_row_for_each_recipe_and_algorithm(client: Client) -> None:
+    page = tight(client.get("/jobs/train/studies/credit/"))
+    plots = pages.credit_plots()
+    assert page.count('class="multiple"') == len(plots) > 0
+    for plot in plots:
+        assert f'aria-label="{plot.recipe}: {plot.in_words}"' in page
+        by_title = {row.title: row for row in plot.rows}
+        assert by_title["REINFORCE"].correlation == pytest.approx(by_title["ReBN"].correlation, abs=1e-3)
+        assert by_title["REINFORCE"].line.count("L") == len(plot.studies[0].points) - 1
