@@ -17,7 +17,9 @@ from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence
 
 NANO_BASE = "nano-base"
-"""The name of the policy that comes with the engine."""
+BUILT_IN_POLICIES = (NANO_BASE, "nano-wide")
+"""The names of the policies that come with the engine: the one that trainings begin with by default, and a larger one
+that has also seen how answers to some 50 datasets and actions in more games are written."""
 
 RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
 """Present names of settings by the names that they had in specifications of earlier versions."""
@@ -78,7 +80,7 @@ class TrainingSpec(BaseModel):
     wrappers: tuple[dict[str, Any], ...] = Field(default=(), description="Wrappers as plain data, innermost first.")
     curriculum: tuple[Stage, ...] = Field(default=(), description="Easier environments to train in first, in order.")
 
-    model: str = Field(default=NANO_BASE, description="nano-base, a folder, or the id of a model on a hub.")
+    model: str = Field(default=NANO_BASE, description="nano-base, nano-wide, a folder, or the id of a model on a hub.")
     lora_rank: int = Field(
         default=0, ge=0, le=512, description="Rank of low-rank adapters, which alone are trained; 0 trains all weights."
     )

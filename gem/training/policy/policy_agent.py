@@ -27,7 +27,8 @@ class PolicyAgent:
     The same environment, seed, turn and history give the same decision.
 
     Args:
-        path: a checkpoint of a training, any folder that `AutoModelForCausalLM` loads, or `nano-base`.
+        path: a checkpoint of a training, any folder that `AutoModelForCausalLM` loads, or the
+            name of a policy that comes with the engine (`nano-base`, `nano-wide`).
         temperature: of the responses; 0 takes the most probable token each time. The default is the one that the
             policy was trained with.
         input_mode: `transcript` or `markov`; the default is the one that the policy was trained with.

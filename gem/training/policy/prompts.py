@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from gem.core import Info
 from gem.errors import InvalidArgument
-from gem.training.spec import NANO_BASE
+from gem.training.spec import BUILT_IN_POLICIES
 from gem.views import View
 from gem.views.plain_text import text_of
 
@@ -222,9 +222,9 @@ def load_prompt_format(folder: str | Path) -> PromptFormat:
 
 
 def policy_location(model: str) -> str:
-    """Where the policy that a specification names is: the folder of `nano-base`, or else the name itself, which is a
-    folder or the id of a model on a hub."""
-    return str(Path(__file__).parents[1] / "models" / NANO_BASE) if model == NANO_BASE else model
+    """Where the policy that a specification names is: the folder of one that comes with the engine, or else the name
+    itself, which is a folder or the id of a model on a hub."""
+    return str(Path(__file__).parents[1] / "models" / model) if model in BUILT_IN_POLICIES else model
 
 
 def _token_id(tokenizer: Tokenizer, text: str) -> int:

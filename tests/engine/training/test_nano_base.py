@@ -1,4 +1,4 @@
-"""The recipes' first policy, and that training from it teaches something."""
+"""The recipes' first policies, and that training from it teaches something."""
 
 from pathlib import Path
 
@@ -12,9 +12,18 @@ from gem.training.spec import read_spec
 from gem.training.trainer import train
 
 
-def test_it_knows_how_actions_are_written() -> None:
-    slots = [EpisodeRequest(i, "game:GuessTheNumber-v0-easy", seed=i) for i in range(64)]
-    records = list(rollout(PolicyAgent("nano-base", max_tokens=12), slots, num_envs=64))
+@pytest.mark.parametrize(
+    ("policy", "env_id"),
+    [
+        ("nano-base", "game:GuessTheNumber-v0-easy"),
+        ("nano-wide", "game:GuessTheNumber-v0-easy"),
+        ("nano-wide", "duel:KuhnPoker-v0-vs-random"),
+        ("nano-wide", "rg:gcd"),
+    ],
+)
+def test_it_knows_how_actions_are_written(policy: str, env_id: str) -> None:
+    slots = [EpisodeRequest(i, env_id, seed=i) for i in range(64)]
+    records = list(rollout(PolicyAgent(policy, max_tokens=12), slots, num_envs=64))
     turns = [turn for record in records for turn in record.turns]
     faults = sum(turn.info.get("error") == "format" for turn in turns)
     assert faults <= 0.02 * len(turns)
