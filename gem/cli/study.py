@@ -167,7 +167,7 @@ def _row(row: Row) -> list[str]:
     return [
         row.title,
         f"{whole.mean:.1%}",
-        f"{whole.low:.1%} to {whole.high:.1%}",
+        f"{whole.low:.1%} to {whole.high:.1%}" if row.interval else "–",
         *(f"{cell.success:.0%}" for cell in row.cells),
         f"{row.area:.0%}",
         f"{row.cpu_seconds:.0f}",

@@ -34,6 +34,8 @@ FORKED_EPISODES = 24
 CONTINUATIONS = 48
 """Of each kind, after the action that was taken and choosing anew."""
 FEWEST_TURNS = 8
+LOWEST_CEILING = 0.5
+"""Below it, more of what forks measure is error than truth (a reliability of a quarter), and no mean counts it."""
 
 
 class AlgorithmCredit(BaseModel):
@@ -62,6 +64,11 @@ class CreditPoint(BaseModel):
     """The correlation that perfect credit would have: forks measure the truth with an error of their own."""
     algorithms: dict[Algorithm, AlgorithmCredit]
 
+    @property
+    def has_signal(self) -> bool:
+        """Whether forks can tell which turns were worth more. Where everything is solved, hardly any is."""
+        return self.ceiling >= LOWEST_CEILING
+
 
 class CreditStudy(BaseModel):
     """The credit of all algorithms over one training."""
@@ -75,8 +82,8 @@ class CreditStudy(BaseModel):
     points: list[CreditPoint]
 
     def mean_correlation(self, algorithm: Algorithm) -> float | None:
-        """The mean over the points at which it can be computed."""
-        values = [point.algorithms[algorithm].correlation for point in self.points]
+        """The mean over the points at which turns differ in what they are worth; None without any."""
+        values = [point.algorithms[algorithm].correlation for point in self.points if point.has_signal]
         known = [value for value in values if value is not None]
         return statistics.fmean(known) if known else None
 

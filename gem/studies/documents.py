@@ -53,7 +53,7 @@ def _cells(row: Row) -> list[str]:
     whole = row.aggregate
     return [
         row.title,
-        f"{100 * whole.mean:.1f} % ({100 * whole.low:.1f} to {100 * whole.high:.1f})",
+        f"{100 * whole.mean:.1f} %" + (f" ({100 * whole.low:.1f} to {100 * whole.high:.1f})" if row.interval else ""),
         *(f"{100 * cell.success:.0f} %" for cell in row.cells),
         f"{100 * row.area:.0f} %",
         f"{row.cpu_seconds:.0f}",

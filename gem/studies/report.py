@@ -89,6 +89,12 @@ class Row:
         return statistics.aggregate(self.scores, self.resampled_means)
 
     @property
+    def interval(self) -> Interval | None:
+        """`aggregate`, if there are at least `FEWEST_SEEDS` seeds in each environment: with fewer, a bootstrap says
+        nothing about how far other seeds would be."""
+        return self.aggregate if min(len(cell.runs) for cell in self.cells) >= FEWEST_SEEDS else None
+
+    @property
     def area(self) -> float:
         """The mean area under the curves."""
         return _mean([cell.area for cell in self.cells])

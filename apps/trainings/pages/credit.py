@@ -16,7 +16,8 @@ WIDTH, HEIGHT = 120, 60
 
 @dataclass(frozen=True)
 class CreditRow:
-    """The credit of an algorithm in one environment: means over the seeds and the updates that were measured."""
+    """The credit of an algorithm in one environment: means over the seeds, and over the updates at which turns differed
+    in what they were worth."""
 
     title: str
     colour: int
@@ -52,7 +53,7 @@ class CreditPlot:
     @property
     def ceiling(self) -> float:
         """The correlation that perfect credit would have, on average."""
-        return statistics.fmean(point.ceiling for study in self.studies for point in study.points)
+        return _mean([p.ceiling for study in self.studies for p in study.points if p.has_signal])
 
     @property
     def ceiling_line(self) -> str:
@@ -80,14 +81,18 @@ class CreditPlot:
             known = [value for p in points if (value := p.algorithms[name].correlation) is not None]
             means.append(statistics.fmean(known) if known else 0.0)
         known = [value for study in self.studies if (value := study.mean_correlation(name)) is not None]
-        biases = [abs(point.algorithms[name].bias) for study in self.studies for point in study.points]
+        biases = [abs(p.algorithms[name].bias) for study in self.studies for p in study.points if p.has_signal]
         correlation = statistics.fmean(known) if known else None
-        return CreditRow(ALGORITHMS[name].title, colour, _path(means), correlation, statistics.fmean(biases))
+        return CreditRow(ALGORITHMS[name].title, colour, _path(means), correlation, _mean(biases))
 
 
 def credit_plots() -> list[CreditPlot]:
     """The recipes whose credit was measured."""
     return [CreditPlot(recipe, tuple(credit.read(recipe))) for recipe in credit.recorded()]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return statistics.fmean(values) if values else 0.0
 
 
 def _path(values: Sequence[float]) -> str:

@@ -63,6 +63,12 @@ class Ranked:
     colour: int
 
     @property
+    def in_words(self) -> str:
+        """The share solved, with its interval if there is one, for those who do not see the picture."""
+        mean, low, high = (f"{share:.1%}".replace("%", " %") for share in self.row.aggregate)
+        return f"{mean}, 95 % interval {low} to {high}" if self.row.interval else mean
+
+    @property
     def aggregate(self) -> Interval:
         """The share solved, over all environments."""
         return self.row.aggregate
