@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gem.agents.agent import Decision, Request
 from gem.credit import Gather
@@ -55,13 +55,29 @@ class RolloutBatch:
     episodes: list[PlayedEpisode]
     """Complete episodes by index; those in which the environment raised are in `failures` instead."""
     failures: list[EpisodeRecord]
-    generation_seconds: float
-    environment_seconds: float
+    generation_seconds: float = 0.0
+    environment_seconds: float = 0.0
+    first_round: list[PlayedEpisode] = field(default_factory=list)
+    """The episodes that were played before any group was replaced; empty if none was. Metrics are computed from them,
+    for those that are kept instead are neither too easy nor too hard."""
+    replaced: list[PlayedEpisode] = field(default_factory=list)
+    """Episodes of groups that were replaced (dynamic sampling)."""
+
+    @property
+    def measured(self) -> list[PlayedEpisode]:
+        """The episodes that metrics are computed from: one for each index, without any selection by their return."""
+        return self.first_round or self.episodes
+
+    @property
+    def episode_count(self) -> int:
+        """Number of complete episodes that were played, with those that were replaced."""
+        return len(self.episodes) + len(self.replaced)
 
     @property
     def turn_count(self) -> int:
-        """Number of turns, each of which has one response."""
-        return sum(len(sequence.responses) for episode in self.episodes for sequence in episode.sequences)
+        """Number of their turns, each of which has one response."""
+        played = (*self.episodes, *self.replaced)
+        return sum(len(sequence.responses) for episode in played for sequence in episode.sequences)
 
     def metrics(self, gather: Gather) -> dict[str, float]:
         """Averages over the episodes and turns of all processes, under the names that metrics have in run folders.
@@ -69,9 +85,9 @@ class RolloutBatch:
         Args:
             gather: collects the numbers of all processes.
         """
-        records = [episode.record for episode in self.episodes]
+        records = [episode.record for episode in self.measured]
         turns = [turn for record in records for turn in record.turns]
-        sequences = [sequence for episode in self.episodes for sequence in episode.sequences]
+        sequences = [sequence for episode in self.measured for sequence in episode.sequences]
         errors = [turn.info.get("error") for turn in turns]
         lengths = gather([float(response.length) for sequence in sequences for response in sequence.responses])
         truncations = [float(sequence.is_truncated) for sequence in sequences for _ in sequence.responses]
@@ -83,6 +99,7 @@ class RolloutBatch:
             "against_rules": mean(gather([float(error == "rule") for error in errors])),
             "cut_off": mean(gather([float(turn.action == CUT_OFF_ACTION) for turn in turns])),
             "shortened": mean(gather(truncations)),
+            "replaced": len(gather([1.0] * len(self.replaced))) / max(len(returns), 1),
             "turns_per_episode": len(lengths) / max(len(returns), 1),
             "length": mean(lengths),
         }
@@ -113,13 +130,34 @@ class Collector:
         )
 
     def collect(self, update: int, stage: Stage) -> RolloutBatch:
-        """Play the batch of an update, which follows from the training's seed, the update and the policy's weights."""
-        self._update, self._stream = update, (RESPONSE_KEY, update)
+        """Play the batch of an update, which follows from the training's seed, the update and the policy's weights.
+
+        With dynamic sampling, groups whose episodes all have the same return are then replaced by groups of other
+        seeds, for some rounds. What is without signal after the last round stays, and teaches nothing.
+
+        Source: DAPO (Yu et al., arXiv 2503.14476), section 3.2.
+        """
+        batch = self._play_round(update, stage, self.share, 0)
+        for number in range(1, self.spec.dynamic_sampling + 1):
+            groups = _without_signal(batch.episodes)
+            if not groups:
+                break
+            indices = [i for i in self.share if i // self.spec.group in groups]
+            batch = _replace(batch, groups, self._play_round(update, stage, indices, number))
+        return batch
+
+    def _play_round(self, update: int, stage: Stage, indices: Sequence[int], number: int) -> RolloutBatch:
+        """Play the episodes of some indices.
+
+        Args:
+            number: of the round; each has seeds and random numbers of its own.
+        """
+        self._update, self._stream = update, (RESPONSE_KEY, update, number) if number else (RESPONSE_KEY, update)
         self._agent.forget()
         agent, group_size = _TimedAgent(self._agent), self.spec.group
         requests = [
-            EpisodeRequest(i, stage.env_id, self._seed(i // group_size), stage.env_kwargs, self.spec.wrappers)
-            for i in self.share
+            EpisodeRequest(i, stage.env_id, self._seed(i // group_size, number), stage.env_kwargs, self.spec.wrappers)
+            for i in indices
         ]
         began = time.perf_counter()
         records = sorted(rollout(agent, requests, num_envs=len(requests)), key=lambda record: record.index)
@@ -152,12 +190,37 @@ class Collector:
         records = sorted(rollout(self._agent, requests, num_envs=num_envs), key=lambda record: record.index)
         return [PlayedEpisode(record, [], record.index) for record in records]
 
-    def _seed(self, group: int) -> int:
-        fraction = SplitMix64(self.spec.seed, EPISODE_KEY, self._update, group).random()
+    def _seed(self, group: int, number: int = 0) -> int:
+        """The seed of a group in a round."""
+        key = (self._update, group, number) if number else (self._update, group)
+        fraction = SplitMix64(self.spec.seed, EPISODE_KEY, *key).random()
         return FIRST_SEED + int(fraction * (LAST_SEED - FIRST_SEED))
 
     def _make_rng(self, request: Request) -> SplitMix64:
         return SplitMix64(self.spec.seed, *self._stream, request.episode, request.turn)
+
+
+def _without_signal(episodes: Sequence[PlayedEpisode]) -> set[int]:
+    """The groups whose episodes all have the same return, so that GRPO's advantages are 0."""
+    returns: dict[int, set[float]] = {}
+    for episode in episodes:
+        returns.setdefault(episode.group, set()).add(episode.record.total_reward)
+    return {group for group, values in returns.items() if len(values) == 1}
+
+
+def _replace(batch: RolloutBatch, groups: set[int], anew: RolloutBatch) -> RolloutBatch:
+    """The batch with some groups replaced by those that were played anew."""
+    played = {episode.group for episode in anew.episodes}
+    given_up = [episode for episode in batch.episodes if episode.group in groups & played]
+    kept = [episode for episode in batch.episodes if episode.group not in groups & played]
+    return RolloutBatch(
+        episodes=sorted([*kept, *anew.episodes], key=lambda episode: episode.record.index),
+        failures=[*batch.failures, *anew.failures],
+        generation_seconds=batch.generation_seconds + anew.generation_seconds,
+        environment_seconds=batch.environment_seconds + anew.environment_seconds,
+        first_round=batch.measured,
+        replaced=[*batch.replaced, *given_up],
+    )
 
 
 class _TimedAgent:

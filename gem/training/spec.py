@@ -110,6 +110,12 @@ class TrainingSpec(BaseModel):
     discount: float = Field(default=1.0, ge=0, le=1, description="Discount (gamma) from turn to turn.")
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="Lambda of PPO's advantage estimate.")
     group_size: int = Field(default=8, ge=2, le=256, description="Episodes that share a seed, with GRPO.")
+    dynamic_sampling: int = Field(
+        default=0,
+        ge=0,
+        le=16,
+        description="Rounds in which groups with equal returns, which teach nothing, are replaced, with GRPO.",
+    )
     scale_groups: bool = Field(default=True, description="Divide by the group's standard deviation, with GRPO.")
     value_loss_coef: float = Field(default=0.5, ge=0, le=100, description="Weight of the critic's loss, with PPO.")
     value_clip: float = Field(
@@ -213,6 +219,8 @@ class TrainingSpec(BaseModel):
                 f"GRPO plays groups of {self.group_size} episodes, and {self.episodes} episodes are no whole number "
                 "of groups."
             )
+        if self.dynamic_sampling and not ALGORITHMS[self.algorithm].has_groups:
+            raise _refused("dynamic_sampling compares the episodes of a group: choose algorithm=grpo, or set it to 0.")
         if self.minibatches > self.episodes:
             raise _refused(f"{self.episodes} episodes cannot be {self.minibatches} minibatches.")
         if self.max_tokens >= self.max_length:

@@ -164,7 +164,7 @@ class _Training:
     def _measure(self, batch: RolloutBatch, stats: UpdateStats, learner_seconds: float, seconds: float) -> Metrics:
         """The metrics of an update, over the episodes of all processes."""
         turns, episodes, failures = self.processes.total(
-            [float(batch.turn_count), float(len(batch.episodes)), float(len(batch.failures))]
+            [float(batch.turn_count), float(batch.episode_count), float(len(batch.failures))]
         )
         progress = self.progress
         progress.turns += int(turns)
