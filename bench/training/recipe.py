@@ -4,7 +4,7 @@
 
 Held-out success is measured before and after each training, on `EPISODES` seeds that no training meets. The result is
 as promised if each seed's share has a 95 % interval that meets the recorded one, and if it is apart from that before
-and from that of the commonest answer alone.
+and from that of the commonest action alone.
 """
 
 from __future__ import annotations
@@ -97,17 +97,18 @@ def _solved(records: Sequence[EpisodeRecord]) -> int:
     return sum(bool(record.success) for record in records)
 
 
-def _of_constant(records: Sequence[EpisodeRecord], spec: TrainingSpec) -> int | None:
-    """How many of the episodes the commonest answer solves; None if some have several turns."""
-    if any(record.turn_count > 1 for record in records):
-        return None
-    answers = Counter(record.turns[0].action for record in records if record.turns)
-    (answer, _), *_rest = answers.most_common(1)
+def _of_constant(records: Sequence[EpisodeRecord], spec: TrainingSpec) -> int:
+    """How many of the episodes the policy's commonest action solves if it is taken in every turn."""
+    (action, _), *_rest = Counter(turn.action for record in records for turn in record.turns).most_common(1)
     env = make_wrapped(spec.env_id, spec.env_kwargs, spec.wrappers)
     solved = 0
     for record in records:
         env.reset(seed=record.identity.seed)
-        solved += bool(env.step(answer)[4].get("success"))
+        is_over, info = False, {}
+        while not is_over:
+            _, _, terminated, truncated, info = env.step(action)
+            is_over = terminated or truncated
+        solved += bool(info.get("success"))
     env.close()
     return solved
 
@@ -119,7 +120,7 @@ def _verdict(found: RecipeResult, place: int, promised: RecipeResult | None) -> 
     if after.low <= found.interval(one.before).high:
         return "does not rise clearly"
     if one.constant is not None and after.low <= found.interval(one.constant).high:
-        return f"no better than one answer: {one.constant / found.episodes:.1%}"
+        return f"no better than one action: {one.constant / found.episodes:.1%}"
     if promised is not None and place < len(promised.seeds):
         recorded = promised.interval(promised.seeds[place].after)
         if after.low > recorded.high or after.high < recorded.low:

@@ -28,7 +28,7 @@ class SeedResult(BaseModel):
     greedy: int
     """Those after it if the most probable token is taken each time."""
     constant: int | None = None
-    """Of one-turn episodes: those that the trained policy's commonest answer solves if it is always given."""
+    """Those that the trained policy's commonest action solves if it is taken in every turn; None if not measured."""
     cpu_seconds: float
     """Of one thread, without the evaluations."""
     curve: tuple[float, ...]
@@ -63,7 +63,7 @@ class RecipeResult(BaseModel):
 
     @property
     def rises(self) -> bool:
-        """Whether each seed solves more afterwards than before and than one answer that is always given.
+        """Whether each seed solves more afterwards than before and than one action that is always taken.
 
         The 95 % intervals do not overlap.
         """
@@ -86,7 +86,7 @@ class RecipeResult(BaseModel):
         if not constants:
             return sentence
         always = f"{max(constants):.0%}".replace("%", " %")
-        return f"{sentence} The commonest answer alone, always given, solves {always} at most."
+        return f"{sentence} The commonest action alone, always taken, solves {always} at most."
 
     def interval(self, solved: int) -> Interval:
         """The 95 % interval of a share of solved episodes (Wilson)."""

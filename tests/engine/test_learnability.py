@@ -57,14 +57,29 @@ KNOWN: dict[str, Kind] = {
     "game:Sokoban-v0-easy": "has a signal",
     "duel:TicTacToe-v0-vs-random": "has a signal",
     "duel:KuhnPoker-v0-vs-expert": "has a signal",
+    "game:Minesweeper-v0-easy": "has a signal",
+    "game:Sudoku-v0-easy": "has a signal",
+    "game:Crosswords-v0-easy": "has a signal",
+    "game:WordSearch-v0-easy": "has a signal",
+    "duel:KuhnPoker-v0-vs-random": "has a signal",
+    "duel:Negotiation-v0-vs-random": "has a signal",
+    "rg:prime_factorization": "has a signal",
+    "rg:spell_backward": "has a signal",
     "qa:HotpotQA": "no signal",
     "math:GSM8K": "no signal",
+    "math:Drawn-v0-easy": "no signal",
+    "rg:chain_sum": "no signal",
+    "rg:knights_knaves": "no signal",
+    "rg:coin_flip": "without the task",  # 0 counts as right wherever the probability is small
+    "rg:syllogism": "without the task",  # most are answered with yes
+    "rg:isomorphic_strings": "without the task",  # and these with True
+    "duel:PrisonersDilemma-v0-vs-random": "without the task",  # whatever the other one does, betraying earns more
 }
 
 
 @pytest.mark.parametrize("env_id", KNOWN)
 def test_environments_of_the_house_get_the_verdict_that_is_known_of_them(env_id: str) -> None:
-    report = learnability.probe(env_id, seeds=30, tries=3)
+    report = learnability.probe(env_id, seeds=60, tries=3)
     assert report.problems == []
     assert report.verdict.kind == KNOWN[env_id], report.verdict
 

@@ -22,7 +22,7 @@ class Row(NamedTuple):
     before: Interval
     after: Interval
     constant: float | None
-    """What the commonest answer alone, always given, would solve; None in episodes of several turns."""
+    """What the commonest action alone, always taken, would solve; None if that was not measured."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def test_a_result_is_a_block_for_programs_and_a_sentence_for_people() -> None:
     }  # fmt: skip
     assert found.in_words == (
         "From 10 % to 80 %, 90 %, 85 % solved of 500 episodes on other seeds, in 40 to 42 CPU seconds; 3 seeds. "
-        "The commonest answer alone, always given, solves 30 % at most."
+        "The commonest action alone, always taken, solves 30 % at most."
     )
 
 
