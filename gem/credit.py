@@ -1,18 +1,26 @@
-"""Credit assignment: returns and advantages of turns, by algorithm, in pure functions of plain numbers without torch.
+"""Credit assignment: returns and advantages of actions, by algorithm, in pure functions of plain numbers without torch.
 
 An action is the whole response of a turn, so returns and advantages are one number for each turn; the learner gives
 all tokens of a response the advantage of their turn. `Turns` has one list of such numbers for each episode of a batch.
 
     credit = compute_advantages("rebn", [[0, 0, 1], [0, -0.1]], discount=0.9)
     credit.advantages            # of the same shape as the rewards
+
+Two other views of an action are there to compare with: a token, as in most trainings of language models, or the whole
+episode, as in GRPO and other methods for one turn (`CreditUnit`). Formulas and discount are those of turns, with the
+tokens of an episode in the place of its turns, or with one action for each episode.
+
+    lengths = [[2, 1, 3], [4, 2]]                       # tokens of each response
+    credit = compute_advantages("rebn", [[0, 0, 1], [0, -0.1]], unit="token", lengths=lengths)
+    by_turn(credit.advantages, lengths, "token")        # for each turn the numbers of its tokens
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Literal, NamedTuple
+from itertools import accumulate, chain
+from typing import Literal, NamedTuple, get_args
 
 from gem.errors import InvalidArgument
 
@@ -42,8 +50,15 @@ ALGORITHMS: Mapping[Algorithm, AlgorithmInfo] = {
 }
 """Every algorithm, in the order in which they are listed; `compute_advantages` has their formulas."""
 
+CreditUnit = Literal["token", "turn", "episode"]
+"""What one action is: a token, the whole response of a turn, or all responses of an episode together.
+
+Source: GEM (arXiv 2510.01051), section 3, which compares the three and chooses the turn.
+"""
+CREDIT_UNITS: tuple[CreditUnit, ...] = get_args(CreditUnit)
+
 Turns = list[list[float]]
-"""One number for each turn of each episode."""
+"""One number for each turn of each episode; of each token or of the episode, if that is the unit of credit."""
 Gather = Callable[[list[float]], list[float]]
 """A function that takes the numbers of this process and returns those of all processes (an all-gather)."""
 
@@ -61,7 +76,7 @@ class Moments(NamedTuple):
 
 
 class Credit(NamedTuple):
-    """The result of credit assignment for a batch."""
+    """The result of credit assignment for a batch: one number for each action of each episode."""
 
     advantages: Turns
     """The factors by which the learner multiplies the log-probabilities of the responses."""
@@ -79,21 +94,27 @@ def compute_advantages(
     groups: Sequence[int] = (),
     scale_groups: bool = True,
     gather: Gather = list,
+    unit: CreditUnit = "turn",
+    lengths: Sequence[Sequence[int]] = (),
 ) -> Credit:
-    """Compute the advantage of every turn of a batch of complete episodes.
+    """Compute the advantage of every action of a batch of complete episodes.
 
     Args:
         rewards: the reward of each turn of each episode.
-        discount: gamma of REINFORCE, ReBN and PPO; GRPO compares whole episodes and does not use it.
+        discount: gamma of REINFORCE, ReBN and PPO, from one action to the next; GRPO compares whole episodes and does
+            not use it, and neither does anything if an episode is one action.
         gae_lambda: lambda of the generalized advantage estimate, for PPO.
-        values: the critic's estimate before each turn, of the same shape as `rewards`, for PPO.
+        values: the critic's estimate before each action, for PPO.
         groups: the number of the group that each episode belongs to (the episodes of one seed), for GRPO.
         scale_groups: whether to divide by the group's standard deviation, for GRPO.
         gather: if the batch is spread over several processes, collects numbers from all of them.
+        unit: what one action is. With GRPO it makes no difference.
+        lengths: the number of tokens of each response, of the same shape as `rewards`, if the unit is a token.
 
     Raises:
-        InvalidArgument: if the algorithm is unknown, or lacks its values or groups.
+        InvalidArgument: if the algorithm is unknown, or lacks its values, groups or lengths.
     """
+    rewards = action_rewards(rewards, unit, lengths)
     to_go = [returns_to_go(turns, discount) for turns in rewards]
     if algorithm == "reinforce":
         return Credit(to_go, to_go)
@@ -107,13 +128,69 @@ def compute_advantages(
         return Credit([[advantage] * len(turns) for advantage, turns in zip(relative, rewards, strict=True)], to_go)
     if algorithm == "ppo":
         if [len(turns) for turns in values] != [len(turns) for turns in rewards]:
-            raise InvalidArgument("PPO needs the critic's value of every turn.")
+            raise InvalidArgument(f"PPO needs the critic's value of every {unit}.")
         raw_advantages = [
             gae(turns, baseline, discount, gae_lambda) for turns, baseline in zip(rewards, values, strict=True)
         ]
         targets = [[a + v for a, v in zip(*pair, strict=True)] for pair in zip(raw_advantages, values, strict=True)]
         return Credit(normalize(raw_advantages, gather), targets)
     raise InvalidArgument(f"There is no algorithm {algorithm!r}; choose one of {', '.join(ALGORITHMS)}.")
+
+
+def action_rewards(
+    rewards: Sequence[Sequence[float]], unit: CreditUnit, lengths: Sequence[Sequence[int]] = ()
+) -> Turns:
+    """The reward of each action: a turn's comes with the last token of its response, and an episode's is their sum.
+
+    Args:
+        rewards: the reward of each turn of each episode.
+        lengths: the number of tokens of each response, if the unit is a token.
+
+    Raises:
+        InvalidArgument: if the unit is a token, and not every turn has a response of one token or more.
+    """
+    if unit == "episode":
+        return [[math.fsum(turns)] for turns in rewards]
+    if unit == "turn":
+        return [list(turns) for turns in rewards]
+    if [len(turns) for turns in lengths] != [len(turns) for turns in rewards] or min(chain(*lengths), default=1) < 1:
+        raise InvalidArgument("Credit for tokens needs the number of tokens of every turn's response.")
+    return [
+        [number for reward, length in zip(turns, counts, strict=True) for number in (*[0.0] * (length - 1), reward)]
+        for turns, counts in zip(rewards, lengths, strict=True)
+    ]
+
+
+def by_turn(numbers: Turns, lengths: Sequence[Sequence[int]], unit: CreditUnit) -> list[Turns]:
+    """For each episode and turn, the numbers of the actions that begin in this turn.
+
+    That is one number for each token of its response, one number, or, if an episode is one action, one number in the
+    first turn and none in the others.
+
+    Args:
+        numbers: one for each action of each episode.
+        lengths: the number of tokens of each response.
+    """
+    found = []
+    for own, counts in zip(numbers, lengths, strict=True):
+        sizes = {"token": counts, "turn": [1] * len(counts), "episode": [1, *[0] * (len(counts) - 1)]}[unit]
+        ends = list(accumulate(sizes))
+        found.append([list(own[end - size : end]) for size, end in zip(sizes, ends, strict=True)])
+    return found
+
+
+def by_token(numbers: Turns, lengths: Sequence[Sequence[int]], unit: CreditUnit) -> list[Turns]:
+    """For each episode and turn, the number of the action that each token of the response belongs to.
+
+    The arguments are those of `by_turn`.
+    """
+    found = by_turn(numbers, lengths, unit)
+    if unit == "token":
+        return found
+    return [
+        [(turns[0] if unit == "episode" else turn) * length for turn, length in zip(turns, counts, strict=True)]
+        for turns, counts in zip(found, lengths, strict=True)
+    ]
 
 
 def returns_to_go(rewards: Sequence[float], discount: float) -> list[float]:

@@ -36,7 +36,10 @@ def refusals(owner: Viewer, request: Mapping[str, Any]) -> list[str]:
 def _policy(request: Mapping[str, Any]) -> Iterator[str]:
     model = str(request.get("model") or "")
     if model and not model.startswith(AGENT) and not ON_A_HUB.fullmatch(model):
-        yield f"{model}: {ONLY_STAFF} use a server folder. Name nano-base, nano-wide, a model on a hub, or a checkpoint here."
+        yield (
+            f"{model}: {ONLY_STAFF} use a server folder. "
+            "Name nano-base, nano-wide, a model on a hub, or a checkpoint here."
+        )
     if request.get("server_url"):
         yield f"server_url: {ONLY_STAFF} set it. Leave it and the sampler out."
 

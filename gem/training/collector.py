@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gem.agents.agent import Decision, Request
-from gem.credit import Gather
+from gem.credit import CreditUnit, Gather
 from gem.records import EpisodeRecord
 from gem.rng import SplitMix64
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.policy.policies import Policy
 from gem.training.policy.sampler import Sampler
-from gem.training.policy.tokenizing_agent import CUT_OFF_ACTION, TokenizingAgent, TokenSequence
+from gem.training.policy.tokenizing_agent import CUT_OFF_ACTION, ResponseSpan, TokenizingAgent, TokenSequence
 from gem.training.spec import Stage, TrainingSpec
 
 FIRST_SEED = 2**40
@@ -43,9 +43,25 @@ class PlayedEpisode:
         return [turn.reward for turn in self.record.turns]
 
     @property
+    def responses(self) -> list[ResponseSpan]:
+        """The responses of all turns."""
+        return [response for sequence in self.sequences for response in sequence.responses]
+
+    @property
+    def lengths(self) -> list[int]:
+        """The number of tokens of each response."""
+        return [response.length for response in self.responses]
+
+    @property
     def values(self) -> list[float]:
         """The critic's estimate before each turn."""
-        return [response.value for sequence in self.sequences for response in sequence.responses]
+        return [response.value for response in self.responses]
+
+    def values_of(self, unit: CreditUnit) -> list[float]:
+        """The critic's estimate before each action."""
+        if unit == "token":
+            return [value for response in self.responses for value in response.values]
+        return self.values if unit == "turn" else self.values[:1]
 
 
 @dataclass(slots=True)

@@ -5,7 +5,8 @@ token of its response, summed, and divided by the constant `token_divisor`: a me
 ones count less (Liu et al., arXiv 2503.20783). The losses of turns are averaged over the minibatch of all processes
 together.
 
-Shapes in names: B sequences, T tokens, D hidden size, V vocabulary, N response tokens, M turns.
+Shapes in names: B sequences, T tokens, D hidden size, V vocabulary, N response tokens, M turns, A actions with a
+value.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from gem.credit import Credit
+from gem.credit import Credit, CreditUnit, Turns, by_token, by_turn
 from gem.errors import GemError
 from gem.rng import SplitMix64, shuffle
 from gem.training.collector import PlayedEpisode
@@ -44,27 +45,60 @@ class NonFiniteGradient(GemError):
     """The gradient is infinite or not a number; the message says what to look at."""
 
 
+class ValueTarget(NamedTuple):
+    """What the critic is to predict in one place."""
+
+    position: int
+    """Index of the token after which it estimates."""
+    old: float
+    """What it estimated while playing."""
+    target: float
+
+
 @dataclass(slots=True)
 class TrainingExample:
-    """A token sequence, and what each of its responses is credited with."""
+    """A token sequence, and what its responses are credited with."""
 
     sequence: TokenSequence
     advantages: list[float]
-    """The advantage of each response."""
-    value_targets: list[float]
-    """What the critic should have estimated before each response."""
+    """The advantage of each token of all responses, in order."""
+    value_targets: list[ValueTarget]
+    """Where the sequence has an action, what the critic should have estimated before it; empty without a critic."""
 
 
-def training_examples(episodes: Sequence[PlayedEpisode], credit: Credit) -> list[TrainingExample]:
-    """The sequences of a batch with the credit of their turns."""
-    examples = []
-    for episode, advantages, targets in zip(episodes, credit.advantages, credit.targets, strict=True):
-        for sequence in episode.sequences:
-            turns = [response.turn for response in sequence.responses]
-            examples.append(
-                TrainingExample(sequence, [advantages[turn] for turn in turns], [targets[turn] for turn in turns])
-            )
-    return examples
+def training_examples(
+    episodes: Sequence[PlayedEpisode], credit: Credit, unit: CreditUnit, *, has_critic: bool
+) -> list[TrainingExample]:
+    """The sequences of a batch with the credit of their turns.
+
+    Args:
+        unit: what one action is, of which `credit` has the numbers.
+    """
+    lengths = [episode.lengths for episode in episodes]
+    advantages = by_token(credit.advantages, lengths, unit)
+    targets = by_turn(credit.targets, lengths, unit)
+    return [
+        TrainingExample(
+            sequence,
+            [advantage for response in sequence.responses for advantage in own_advantages[response.turn]],
+            _value_targets(sequence, own_targets) if has_critic else [],
+        )
+        for episode, own_advantages, own_targets in zip(episodes, advantages, targets, strict=True)
+        for sequence in episode.sequences
+    ]
+
+
+def _value_targets(sequence: TokenSequence, targets: Turns) -> list[ValueTarget]:
+    """What the critic is to predict in a sequence.
+
+    Args:
+        targets: for each turn of the episode those of the actions that begin in it.
+    """
+    return [
+        ValueTarget(response.start - 1 + place, response.values[place], target)
+        for response in sequence.responses
+        for place, target in enumerate(targets[response.turn])
+    ]
 
 
 @dataclass(slots=True)
@@ -145,12 +179,17 @@ class Learner:
     def _step(self, minibatch: Sequence[TrainingExample], totals: _UpdateTotals) -> bool:
         """Make one optimizer step; return False without one if the policy has diverged farther than `target_kl`."""
         tokens_before, kl_before = totals.tokens, totals.kl
-        (turns,) = self.processes.total([float(sum(len(example.advantages) for example in minibatch))])
+        turns, actions = self.processes.total(
+            [
+                float(sum(len(example.sequence.responses) for example in minibatch)),
+                float(sum(len(example.value_targets) for example in minibatch)),
+            ]
+        )
         self.optimizer.zero_grad(set_to_none=False)
         lengths = [len(example.sequence.tokens) for example in minibatch]
         for indices in microbatches(lengths, self.spec.microbatch_tokens):
             with autocast(self.spec, self.device):
-                loss = self._loss([minibatch[i] for i in indices], max(turns, 1.0), totals)
+                loss = self._loss([minibatch[i] for i in indices], max(turns, 1.0), totals, actions)
             with tf32_matmul(self.device) if self.spec.precision == "bfloat16" else contextlib.nullcontext():
                 loss.backward()  # type: ignore[no-untyped-call]
         if self.spec.target_kl:
@@ -169,12 +208,19 @@ class Learner:
         totals.gradient_norms.append(norm)
         return True
 
-    def _loss(self, microbatch: Sequence[TrainingExample], turns: float, totals: _UpdateTotals) -> Tensor:
-        """The loss of some sequences, as their share of a minibatch with `turns` turns."""
+    def _loss(
+        self, microbatch: Sequence[TrainingExample], turns: float, totals: _UpdateTotals, actions: float = 0.0
+    ) -> Tensor:
+        """The loss of some sequences, as their share of a minibatch.
+
+        Args:
+            turns: of the minibatch, over which the policy's loss is averaged.
+            actions: of the minibatch, over which the critic's loss is averaged.
+        """
         batch = PackedBatch(microbatch, self.device)
         hidden_BTD = self.policy.hidden(batch.ids_BT)
         logp_N, entropy_N = self._logps(self.policy, hidden_BTD, batch)
-        advantage_N = batch.advantage_M[batch.turn_N]
+        advantage_N = batch.advantage_N
         log_ratio_N = logp_N - batch.old_logp_N
         ratio_N = log_ratio_N.exp()
         clip_low, clip_high = self.spec.clip_range, self.spec.clip_range_high or self.spec.clip_range
@@ -186,14 +232,16 @@ class Learner:
             loss = loss + self.spec.kl_coefficient * kl_N.sum()
             totals.kl_reference += float(kl_N.detach().sum())
         loss = loss / self.spec.token_divisor
-        if self.policy.value_head is not None:
-            value_loss = self._value_loss(self.policy.values(hidden_BTD[batch.row_M, batch.prompt_end_M]), batch)
+        if self.policy.value_head is not None and len(batch.row_A):
+            value_loss = self._value_loss(self.policy.values(hidden_BTD[batch.row_A, batch.column_A]), batch)
+            value_loss = value_loss * (turns / actions)
             loss = loss + self.spec.value_loss_coef * value_loss
             totals.value_loss += float(value_loss.detach())
         with torch.no_grad():
             totals.tokens += len(logp_N)
-            totals.turns += len(batch.advantage_M)
-            totals.zero_advantages += int((batch.advantage_M == 0).sum())
+            totals.turns += batch.turns
+            used_M = torch.bincount(batch.turn_N[advantage_N != 0], minlength=batch.turns)
+            totals.zero_advantages += int((used_M == 0).sum())
             totals.policy_loss += float(policy_loss) / self.spec.token_divisor
             totals.entropy += float(entropy_N.sum())
             totals.kl += float((ratio_N - 1 - log_ratio_N).sum())
@@ -230,13 +278,13 @@ class Learner:
         log_ratio_N = reference_N - logp_N
         return log_ratio_N.exp() - 1 - log_ratio_N
 
-    def _value_loss(self, value_M: Tensor, batch: PackedBatch) -> Tensor:
+    def _value_loss(self, value_A: Tensor, batch: PackedBatch) -> Tensor:
         """Half the squared error of the critic, clipped around what it estimated while playing."""
-        error_M = (value_M - batch.value_target_M) ** 2
+        error_A = (value_A - batch.value_target_A) ** 2
         if self.spec.value_clip:
-            change_M = (value_M - batch.old_value_M).clamp(-self.spec.value_clip, self.spec.value_clip)
-            error_M = torch.maximum(error_M, (batch.old_value_M + change_M - batch.value_target_M) ** 2)
-        return 0.5 * error_M.sum()
+            change_A = (value_A - batch.old_value_A).clamp(-self.spec.value_clip, self.spec.value_clip)
+            error_A = torch.maximum(error_A, (batch.old_value_A + change_A - batch.value_target_A) ** 2)
+        return 0.5 * error_A.sum()
 
 
 def learning_rate(spec: TrainingSpec, update: int) -> float:
@@ -263,7 +311,7 @@ def autocast(spec: TrainingSpec, device: torch.device) -> Iterator[None]:
 
 
 class PackedBatch:
-    """Sequences as tensors: B sequences padded on the right, with N response tokens in M turns.
+    """Sequences as tensors: B sequences padded on the right, with N response tokens and A places for the critic.
 
     The last token of a sequence is left out of `ids_BT`, because no token is predicted from it.
     """
@@ -276,27 +324,25 @@ class PackedBatch:
         columns: list[int] = []
         tokens: list[int] = []
         turns: list[int] = []
-        prompt_ends: list[int] = []
-        prompt_rows: list[int] = []
+        self.turns = 0
+        """Number of turns."""
         for row, sequence in enumerate(sequences):
             for response in sequence.responses:
                 rows += [row] * response.length
                 columns += range(response.start - 1, response.start - 1 + response.length)
                 tokens += sequence.tokens[response.start : response.start + response.length]
-                turns += [len(prompt_ends)] * response.length
-                prompt_ends.append(response.start - 1)
-                prompt_rows.append(row)
+                turns += [self.turns] * response.length
+                self.turns += 1
         self.ids_BT = torch.tensor(ids, device=device)
         self.row_N, self.column_N = torch.tensor(rows, device=device), torch.tensor(columns, device=device)
         self.token_N, self.turn_N = torch.tensor(tokens, device=device), torch.tensor(turns, device=device)
-        self.row_M = torch.tensor(prompt_rows, device=device)
-        self.prompt_end_M = torch.tensor(prompt_ends, device=device)
         self.old_logp_N = _floats([logp for sequence in sequences for logp in sequence.logps], device)
-        self.old_value_M = _floats(
-            [response.value for sequence in sequences for response in sequence.responses], device
-        )
-        self.advantage_M = _floats([number for example in examples for number in example.advantages], device)
-        self.value_target_M = _floats([number for example in examples for number in example.value_targets], device)
+        self.advantage_N = _floats([number for example in examples for number in example.advantages], device)
+        places = [(row, place) for row, example in enumerate(examples) for place in example.value_targets]
+        self.row_A = torch.tensor([row for row, _ in places], dtype=torch.long, device=device)
+        self.column_A = torch.tensor([place.position for _, place in places], dtype=torch.long, device=device)
+        self.old_value_A = _floats([place.old for _, place in places], device)
+        self.value_target_A = _floats([place.target for _, place in places], device)
 
 
 def _floats(numbers: Sequence[float], device: torch.device) -> Tensor:

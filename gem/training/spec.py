@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import PydanticCustomError
 
 from gem import registry
-from gem.credit import ALGORITHMS, Algorithm
+from gem.credit import ALGORITHMS, Algorithm, CreditUnit
 from gem.errors import InvalidArgument, UsageError
 from gem.factory import make_wrapped
 from gem.training.study.alarms import StopOn
@@ -107,7 +107,11 @@ class TrainingSpec(BaseModel):
     temperature: float = Field(default=1.0, gt=0, le=5, description="Temperature at which responses are drawn.")
 
     algorithm: Algorithm = Field(default="rebn", description="The algorithm that computes the advantages of turns.")
-    discount: float = Field(default=1.0, ge=0, le=1, description="Discount (gamma) from turn to turn.")
+    credit_unit: CreditUnit = Field(
+        default="turn",
+        description="What one action is: a turn's response, each of its tokens, or all responses of an episode.",
+    )
+    discount: float = Field(default=1.0, ge=0, le=1, description="Discount (gamma) from one action to the next.")
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="Lambda of PPO's advantage estimate.")
     group_size: int = Field(default=8, ge=2, le=256, description="Episodes that share a seed, with GRPO.")
     dynamic_sampling: int = Field(

@@ -141,20 +141,24 @@ class _Training:
         return "stopped"
 
     def _learn(self, batch: RolloutBatch) -> tuple[UpdateStats, float]:
-        """Compute the advantage of every turn and make the optimizer steps; the statistics, and the seconds it took."""
+        """Compute all advantages and make the optimizer steps; return the statistics and the seconds it took."""
         spec, episodes, began = self.spec, batch.episodes, time.perf_counter()
-        turn_credit = credit.compute_advantages(
+        unit, has_critic = spec.credit_unit, ALGORITHMS[spec.algorithm].has_critic
+        batch_credit = credit.compute_advantages(
             spec.algorithm,
             [episode.rewards for episode in episodes],
             discount=spec.discount,
             gae_lambda=spec.gae_lambda,
-            values=[episode.values for episode in episodes] if ALGORITHMS[spec.algorithm].has_critic else (),
+            values=[episode.values_of(unit) for episode in episodes] if has_critic else (),
             groups=[episode.group for episode in episodes],
             scale_groups=spec.scale_groups,
             gather=self.processes.gather,
+            unit=unit,
+            lengths=[episode.lengths for episode in episodes],
         )
+        examples = training_examples(episodes, batch_credit, unit, has_critic=has_critic)
         try:
-            stats = self.learner.learn(training_examples(episodes, turn_credit), self.progress.update)
+            stats = self.learner.learn(examples, self.progress.update)
         except NonFiniteGradient:
             if self.processes.is_first:
                 self.folder.write_episodes(self.progress.update + 1, episodes, self._agent_name, FAILED_BATCH)

@@ -7,7 +7,17 @@ import sys
 
 import pytest
 
-from gem.credit import compute_advantages, gae, group_relative, moments, normalize, returns_to_go
+from gem.credit import (
+    action_rewards,
+    by_token,
+    by_turn,
+    compute_advantages,
+    gae,
+    group_relative,
+    moments,
+    normalize,
+    returns_to_go,
+)
 from gem.errors import InvalidArgument
 
 
@@ -108,3 +118,72 @@ def test_it_needs_no_torch() -> None:
     probe = "import sys, gem.credit; print('torch' in sys.modules or 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+LENGTHS = [[2, 1], [3]]
+"""Tokens of the responses of two episodes: one of two turns, one of one."""
+REWARDS = [[0.0, 1.0], [0.5]]
+
+
+def test_the_reward_of_a_turn_comes_with_its_last_token_and_that_of_an_episode_is_the_sum() -> None:
+    assert action_rewards(REWARDS, "token", LENGTHS) == [[0.0, 0.0, 1.0], [0.0, 0.0, 0.5]]
+    assert action_rewards(REWARDS, "turn", LENGTHS) == REWARDS
+    assert action_rewards(REWARDS, "episode") == [[1.0], [0.5]]
+
+
+def test_the_discount_acts_from_token_to_token_from_turn_to_turn_or_not_at_all() -> None:
+    def returns(unit: str) -> list[list[float]]:
+        return compute_advantages("reinforce", REWARDS, discount=0.5, unit=unit, lengths=LENGTHS).advantages  # type: ignore[arg-type]
+
+    assert returns("token") == [[0.25, 0.5, 1.0], [0.125, 0.25, 0.5]]
+    assert returns("turn") == [[0.5, 1.0], [0.5]]
+    assert returns("episode") == [[1.0], [0.5]]
+
+
+def test_rebn_normalizes_over_all_tokens_or_over_all_episodes() -> None:
+    # Without a discount the tokens of the first episode have the return 1 and those of the second 0.5: mean 0.75,
+    # deviation 0.25. Over turns, mean and deviation would be those of 1, 1 and 0.5.
+    tokens = compute_advantages("rebn", REWARDS, unit="token", lengths=LENGTHS).advantages
+    assert tokens == [pytest.approx([1.0, 1.0, 1.0]), pytest.approx([-1.0, -1.0, -1.0])]
+    episodes = compute_advantages("rebn", REWARDS, unit="episode", discount=0.1).advantages
+    assert episodes == [pytest.approx([1.0]), pytest.approx([-1.0])]
+    turns = compute_advantages("rebn", REWARDS).advantages
+    assert turns[0] == pytest.approx([math.sqrt(0.5), math.sqrt(0.5)])
+    assert turns[1] == pytest.approx([-math.sqrt(2)])
+
+
+def test_ppo_estimates_before_every_token_or_once_an_episode() -> None:
+    # delta of the last token: 1 - 0.5 = 0.5; of the one before: 0.5 * 0.5 - 0.4 = -0.15, and so on from the end.
+    credit = compute_advantages(
+        "ppo", [[0.0, 1.0]], discount=0.5, gae_lambda=0.5, values=[[0.2, 0.4, 0.5]], unit="token", lengths=[[2, 1]]
+    )
+    raw = [0.5 * 0.4 - 0.2 + 0.25 * (-0.15 + 0.25 * 0.5), -0.15 + 0.25 * 0.5, 0.5]
+    assert credit.targets[0] == pytest.approx([a + v for a, v in zip(raw, [0.2, 0.4, 0.5], strict=True)])
+    whole = compute_advantages("ppo", REWARDS, discount=0.5, values=[[0.25], [0.5]], unit="episode")
+    assert whole.targets == [[1.0], [0.5]]
+    assert whole.advantages == [pytest.approx([1.0]), pytest.approx([-1.0])]  # of 0.75 and 0
+
+
+@pytest.mark.parametrize("unit", ["token", "turn", "episode"])
+def test_grpo_gives_every_action_of_an_episode_the_same_whatever_an_action_is(unit: str) -> None:
+    rewards, lengths = [[0.0, 1.0], [0.0]], [[2, 1], [3]]
+    credit = compute_advantages("grpo", rewards, groups=[0, 0], unit=unit, lengths=lengths)  # type: ignore[arg-type]
+    spread = by_token(credit.advantages, lengths, unit)  # type: ignore[arg-type]
+    one = 0.5 / (0.5 + 1e-6)
+    assert spread == [[[one, one], [one]], [[-one, -one, -one]]]
+
+
+def test_numbers_of_actions_are_found_by_turn_and_by_token() -> None:
+    tokens, turns, episodes = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[1.0, 2.0], [3.0]], [[1.0], [2.0]]
+    assert by_turn(tokens, LENGTHS, "token") == [[[1.0, 2.0], [3.0]], [[4.0, 5.0, 6.0]]]
+    assert by_token(tokens, LENGTHS, "token") == by_turn(tokens, LENGTHS, "token")
+    assert by_turn(turns, LENGTHS, "turn") == [[[1.0], [2.0]], [[3.0]]]
+    assert by_token(turns, LENGTHS, "turn") == [[[1.0, 1.0], [2.0]], [[3.0, 3.0, 3.0]]]
+    assert by_turn(episodes, LENGTHS, "episode") == [[[1.0], []], [[2.0]]]
+    assert by_token(episodes, LENGTHS, "episode") == [[[1.0, 1.0], [1.0]], [[2.0, 2.0, 2.0]]]
+
+
+@pytest.mark.parametrize("lengths", [[], [[2, 1]], [[2], [3]], [[2, 0], [3]]])
+def test_credit_for_tokens_needs_the_length_of_every_response(lengths: list[list[int]]) -> None:
+    with pytest.raises(InvalidArgument, match="needs the number of tokens of every turn's response"):
+        compute_advantages("rebn", REWARDS, unit="token", lengths=lengths)

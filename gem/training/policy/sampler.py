@@ -33,8 +33,8 @@ class Response(NamedTuple):
     """The log-probability of each token when it was drawn, at the temperature it was drawn at."""
     is_complete: bool
     """Whether the response ended with a stop token, not at the limit of its length."""
-    value: float = 0.0
-    """The critic's estimate after the prompt; 0 without a critic."""
+    values: list[float] = []
+    """The critic's estimate before each token; empty without a critic."""
 
 
 class Sampler(Protocol):
@@ -86,7 +86,6 @@ class SlotSampler:
     ) -> list[Response]:
         """See `Sampler.respond`."""
         hidden_BD = self._read_prompts(prompts, slots)
-        values = self.policy.values(hidden_BD).tolist() if self.policy.value_head is not None else None
         builder = ResponseBuilder(len(prompts), self.policy.prompt_format.stop_tokens, self.max_tokens)
         slots_B = torch.tensor(slots, device=hidden_BD.device)
         lengths_B = torch.tensor([len(prompt) for prompt in prompts], device=hidden_BD.device)
@@ -94,7 +93,7 @@ class SlotSampler:
         while True:
             logits_BV = self.policy.logits(hidden_BD)
             tokens, logps = sample_tokens(logits_BV, [rngs[i] for i in builder.unfinished], temperature)
-            rows = builder.append(tokens, logps)
+            rows = builder.append(tokens, logps, estimates(self.policy, hidden_BD))
             if not rows:
                 break
             if len(rows) < len(tokens):
@@ -104,7 +103,7 @@ class SlotSampler:
             lengths_B = lengths_B + 1
         for slot, prompt, response_tokens in zip(slots, prompts, builder.tokens, strict=True):
             self._cached_tokens[slot] = [*prompt, *response_tokens[:-1]]
-        return builder.responses(values)
+        return builder.responses()
 
     def _read_prompts(self, prompts: Sequence[Sequence[int]], slots: Sequence[int]) -> Tensor:
         """The hidden state after each prompt, (B, D); only the tokens that the slots do not have yet are computed."""
@@ -177,7 +176,6 @@ class TransformersSampler:
         ids = [[0] * padding + list(prompt) for padding, prompt in zip(paddings, prompts, strict=True)]
         ids_BT = torch.tensor(ids).to(device)
         mask_BL = torch.tensor([[0] * padding + [1] * (longest - padding) for padding in paddings], device=device)
-        values: list[float] | None = None
         builder = ResponseBuilder(len(prompts), self.policy.prompt_format.stop_tokens, self.max_tokens)
         cache: Any = None
         while True:
@@ -190,14 +188,12 @@ class TransformersSampler:
                 use_cache=True,
             )
             hidden_BD = output.last_hidden_state[:, -1]
-            if cache is None and self.policy.value_head is not None:
-                values = self.policy.values(hidden_BD).tolist()
             cache = output.past_key_values
             logits_BV = self.policy.logits(hidden_BD)
             tokens, logps = sample_tokens(logits_BV, [rngs[i] for i in builder.unfinished], temperature)
-            rows = builder.append(tokens, logps)
+            rows = builder.append(tokens, logps, estimates(self.policy, hidden_BD))
             if not rows:
-                return builder.responses(values)
+                return builder.responses()
             if len(rows) < len(tokens):
                 cache.batch_select_indices(torch.tensor(rows, device=device))
                 mask_BL = mask_BL[rows]
@@ -249,32 +245,41 @@ class ResponseBuilder:
     def __init__(self, count: int, stop_tokens: frozenset[int], max_tokens: int) -> None:
         self.tokens: list[list[int]] = [[] for _ in range(count)]
         self.logps: list[list[float]] = [[] for _ in range(count)]
+        self.values: list[list[float]] = [[] for _ in range(count)]
         self.unfinished = list(range(count))
         """Indices of the responses that go on."""
         self._stop_tokens, self._max_tokens = stop_tokens, max_tokens
 
-    def append(self, tokens: Sequence[int], logps: Sequence[float]) -> list[int]:
-        """Append one token to each unfinished response; the rows, among these tokens, of the responses that go on."""
+    def append(self, tokens: Sequence[int], logps: Sequence[float], values: Sequence[float] = ()) -> list[int]:
+        """Append one token to each unfinished response; the rows, among these tokens, of the responses that go on.
+
+        Args:
+            values: the critic's estimate before each token; none without a critic.
+        """
         rows = []
         for row, (i, token, logp) in enumerate(zip(self.unfinished, tokens, logps, strict=True)):
             self.tokens[i].append(token)
             self.logps[i].append(logp)
+            self.values[i] += values[row : row + 1]
             if token not in self._stop_tokens and len(self.tokens[i]) < self._max_tokens:
                 rows.append(row)
         self.unfinished = [self.unfinished[row] for row in rows]
         return rows
 
-    def responses(self, values: Sequence[float] | None) -> list[Response]:
-        """All responses, once they are finished.
-
-        Args:
-            values: the critic's estimate after each prompt; None without a critic.
-        """
-        values = values or [0.0] * len(self.tokens)
+    def responses(self) -> list[Response]:
+        """All responses, once they are finished."""
         return [
-            Response(tokens, logps, tokens[-1] in self._stop_tokens, value)
-            for tokens, logps, value in zip(self.tokens, self.logps, values, strict=True)
+            Response(tokens, logps, tokens[-1] in self._stop_tokens, values)
+            for tokens, logps, values in zip(self.tokens, self.logps, self.values, strict=True)
         ]
+
+
+def estimates(policy: Policy, hidden_BD: Tensor) -> list[float]:
+    """The critic's estimate in each hidden state; none without a critic."""
+    if policy.value_head is None:
+        return []
+    values: list[float] = policy.values(hidden_BD).tolist()
+    return values
 
 
 def sample_tokens(logits_BV: Tensor, rngs: Sequence[RandomSource], temperature: float) -> tuple[list[int], list[float]]:

@@ -27,8 +27,13 @@ class ResponseSpan:
     """Number of its tokens."""
     turn: int
     """Index of its turn in the episode, from 0."""
-    value: float = 0.0
-    """The critic's estimate before the response."""
+    values: list[float] = field(default_factory=list)
+    """The critic's estimate before each of its tokens; empty without a critic."""
+
+    @property
+    def value(self) -> float:
+        """The critic's estimate before the response; 0 without a critic."""
+        return self.values[0] if self.values else 0.0
 
 
 @dataclass(slots=True)
@@ -109,7 +114,7 @@ class TokenizingAgent:
         decisions = []
         for context, response, text in zip(contexts, responses, texts, strict=True):
             sequence = context.sequences[-1]
-            span = ResponseSpan(len(sequence.tokens), len(response.tokens), context.turns, response.value)
+            span = ResponseSpan(len(sequence.tokens), len(response.tokens), context.turns, response.values)
             sequence.responses.append(span)
             sequence.tokens += response.tokens
             sequence.logps += response.logps

@@ -3,14 +3,25 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from gem.training.learner import Learner, NonFiniteGradient, TrainingExample, entropy_bonus, learning_rate
+from gem.credit import Credit, CreditUnit
+from gem.records import EpisodeRecord
+from gem.training.collector import PlayedEpisode
+from gem.training.learner import (
+    Learner,
+    NonFiniteGradient,
+    TrainingExample,
+    ValueTarget,
+    entropy_bonus,
+    learning_rate,
+    training_examples,
+)
 from gem.training.policy.policies import Policy
 from gem.training.policy.prompts import load_prompt_format
 from gem.training.policy.tokenizing_agent import ResponseSpan, TokenSequence
@@ -67,7 +78,51 @@ def make_example(policy: Table, advantages: Sequence[float], targets: Sequence[f
     tokens = [0, 1, 2, 0, 1, 3]
     responses = [ResponseSpan(1, 2, 0), ResponseSpan(5, 1, 1)]
     old = logps(policy, tokens, 1, 2) + logps(policy, tokens, 5, 1)
-    return TrainingExample(TokenSequence(tokens, responses, old), list(advantages), list(targets))
+    first, second = advantages
+    places = [ValueTarget(0, 0.0, targets[0]), ValueTarget(4, 0.0, targets[1])]
+    return TrainingExample(TokenSequence(tokens, responses, old), [first, first, second], places)
+
+
+def credited(unit: CreditUnit, advantages: list[float], targets: list[float]) -> TrainingExample:
+    """The same two turns as an episode of a batch, with the credit of its actions."""
+    responses = [ResponseSpan(1, 2, 0, [0.1, 0.2]), ResponseSpan(5, 1, 1, [0.3])]
+    sequence = TokenSequence([0, 1, 2, 0, 1, 3], responses, [-1.0, -1.0, -1.0])
+    episode = PlayedEpisode(cast("EpisodeRecord", None), [sequence], group=0)
+    (example,) = training_examples([episode], Credit([advantages], [targets]), unit, has_critic=True)
+    return example
+
+
+def test_each_token_has_the_advantage_of_its_action_and_the_critic_a_target_for_each_action() -> None:
+    token = credited("token", [1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    assert token.advantages == [1.0, 2.0, 3.0]
+    assert token.value_targets == [(0, 0.1, 4.0), (1, 0.2, 5.0), (4, 0.3, 6.0)]
+    turn = credited("turn", [1.0, 2.0], [4.0, 5.0])
+    assert turn.advantages == [1.0, 1.0, 2.0]
+    assert turn.value_targets == [(0, 0.1, 4.0), (4, 0.3, 5.0)]
+    episode = credited("episode", [1.0], [4.0])
+    assert episode.advantages == [1.0, 1.0, 1.0]
+    assert episode.value_targets == [(0, 0.1, 4.0)]
+
+
+def test_tokens_of_one_response_may_have_advantages_of_their_own(tiny: Any) -> None:
+    policy = Table(tiny)
+    example = make_example(policy, [0.0, 0.0])
+    example.advantages = [2.0, 0.0, -1.0]
+    table = policy.table.detach().clone().requires_grad_()
+    rows = torch.log_softmax(table, -1)
+    (-(2.0 * rows[0, 1] - 1.0 * rows[1, 3]) / 2).backward()
+    assert torch.allclose(gradient(Learner(spec_of(tiny), policy, Processes()), [example]), table.grad, atol=1e-6)
+
+
+def test_the_critics_loss_is_a_mean_over_actions(tiny: Any) -> None:
+    policy = Table(tiny, critic=True)
+    example = make_example(policy, [0.0, 0.0])
+    example.value_targets = [ValueTarget(0, 0.0, 1.0), ValueTarget(1, 0.0, 2.0), ValueTarget(4, 0.0, 3.0)]
+    other = make_example(policy, [0.0, 0.0])
+    other.value_targets = []
+    spec = spec_of(tiny, algorithm="ppo", value_clip=0)
+    stats = Learner(spec, policy, Processes()).learn([example, other], 0)
+    assert stats.value_loss == pytest.approx(0.5 * (1 + 4 + 9) / 3)
 
 
 def gradient(learner: Learner, examples: list[TrainingExample]) -> Tensor:

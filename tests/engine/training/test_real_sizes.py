@@ -76,7 +76,7 @@ def test_the_critic_says_the_same_to_sampler_and_learner(qwen3: Path) -> None:
     responses = TransformersSampler(policy, 2).respond(prompts, range(3), [SplitMix64(i) for i in range(3)], 1.0)
     for prompt, response in zip(prompts, responses, strict=True):
         (value,) = policy.values(policy.hidden(torch.tensor([prompt]))[:, -1]).tolist()
-        assert response.value == pytest.approx(value, abs=1e-4)
+        assert response.values[0] == pytest.approx(value, abs=1e-4)
 
 
 def test_logits_are_not_rounded_to_bfloat16(tiny: Path, qwen3: Path) -> None:
