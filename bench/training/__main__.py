@@ -100,7 +100,7 @@ def _learning(recipe: str, at_most: float, at_least: float, cpu_seconds: float) 
 
 def _algorithms(folder: Path, seeds: int) -> Row:
     from gem.studies.report import report
-    from gem.studies.results import Results
+    from gem.studies.results import FolderResults
     from gem.studies.running import make_missing
     from gem.studies.study import find
 
@@ -114,7 +114,7 @@ def _algorithms(folder: Path, seeds: int) -> Row:
             "variants": {key: whole.variants[key] for key in ("rebn", "ppo")},
         }
     )
-    results = Results(study, folder / "results")
+    results = FolderResults(study, folder / "results")
     make_missing(results, folder / "work")
     shares = {row.title: row.cells[0].shares for row in report(results).rows}
     each = "; ".join(f"{title} {', '.join(f'{share:.0%}' for share in own)}" for title, own in shares.items())

@@ -16,8 +16,9 @@ from gem.validation.dependencies import FIGURE_PACKAGES, TRAINING_PACKAGES, requ
 
 if TYPE_CHECKING:
     from gem.studies.credit import CreditPoint
+    from gem.studies.matrix import Matrix
     from gem.studies.report import Report, Row
-    from gem.studies.results import Results, RunResult
+    from gem.studies.results import FolderResults, RunResult
     from gem.studies.study import Run
 
 WORK = Path("runs/studies")
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--minutes", type=float, metavar="N", help="begin no run after N minutes of CPU time")
             one.add_argument("--work", type=Path, default=WORK, metavar="FOLDER", help=f"trainings under way ({WORK})")
         else:
-            one.add_argument("--out", type=Path, metavar="FOLDER", help="also write NAME.md and NAME.svg there")
+            one.add_argument("--out", type=Path, metavar="FOLDER", help="also write NAME.md and its figures there")
     credit = verbs.add_parser("credit", help="measure the credit of each algorithm during a training, beside the truth")
     credit.add_argument("recipe", metavar="RECIPE", help="whose environment and settings are trained with, with PPO")
     credit.add_argument("--seed", type=int, default=0, metavar="N", help="of the training (0)")
@@ -54,12 +55,12 @@ def run(verb: str, **options: Any) -> int:
 
 
 def _list() -> int:
-    from gem.studies.results import Results  # noqa: PLC0415 (a quick start)
+    from gem.studies.results import FolderResults  # noqa: PLC0415 (a quick start)
     from gem.studies.study import all_studies  # noqa: PLC0415
 
     rows = []
     for study in all_studies():
-        results = Results(study)
+        results = FolderResults(study)
         rows.append([study.name, f"{results.done} of {results.total}", f"{results.cpu_seconds / 3600:.1f}"])
     table(["study", "runs", "CPU h"], rows)
     for study in all_studies():
@@ -139,14 +140,14 @@ def _tell_point(point: CreditPoint) -> None:
     _tell(f"update {point.update}: {point.turns} turns were forked")
 
 
-def _results(name: str, folder: Path | None) -> Results:
-    from gem.studies.results import Results  # noqa: PLC0415 (a quick start)
+def _results(name: str, folder: Path | None) -> FolderResults:
+    from gem.studies.results import FolderResults  # noqa: PLC0415 (a quick start)
     from gem.studies.study import find  # noqa: PLC0415
 
     study = find(name)
     if folder is None and name.endswith(".json"):
         folder = Path(name).with_suffix(".results")
-    return Results(study, folder)
+    return FolderResults(study, folder)
 
 
 def _print(report: Report) -> None:
@@ -154,12 +155,22 @@ def _print(report: Report) -> None:
     if report.rows:
         table(["", "solved", "95 %", *report.environments, "area", "CPU s"], [_row(row) for row in report.rows])
         print()
-    for one in report.elsewhere:
-        share = one.share
-        print(f"{one.trained_in} in {one.measured_in}: {share.mean:.1%} ({share.low:.1%} to {share.high:.1%})")
+    if report.matrix is not None:
+        _print_matrix(report.matrix)
     for sentence in report.sentences:
         print(sentence)
     print(f"{report.cpu_seconds / 3600:.2f} CPU hours of training.")
+
+
+def _print_matrix(matrix: Matrix) -> None:
+    """Print a row for each environment that was trained in, with the columns numbered to keep them narrow."""
+    numbers = [str(number) for number in range(1, len(matrix.measured_in) + 1)]
+    rows = [
+        [trained, *("–" if cell is None else f"{100 * cell.share.mean:.0f}" for cell in matrix.row(trained))]
+        for trained in matrix.trained_in
+    ]
+    table(["trained in", *numbers], rows)
+    print(f"Measured in: {', '.join(map(' '.join, zip(numbers, matrix.measured_in, strict=True)))}. Per cent solved.\n")
 
 
 def _row(row: Row) -> list[str]:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 
 from gem.errors import UsageError
 from gem.evaluation import selection
 from gem.evaluation.spec import EvaluationSpec
+from gem.validation.messages import refused
 
 MAX_AGENTS = 20
 MAX_NAME, MAX_NOTES, MAX_TAGS, MAX_TAG = 120, 4000, 12, 40
@@ -74,14 +74,14 @@ class Submission(EvaluationSpec):
     def _refuse(cls, value: Any) -> Any:
         """Refuse what `_read` could not read."""
         if isinstance(value, UsageError):
-            raise _refused(str(value)) from value
+            raise refused(str(value)) from value
         return value
 
     @field_validator("agent")
     @classmethod
     def _check_agent(cls, agent: str) -> str:
         if agent and not AGENT.fullmatch(agent):
-            raise _refused(NO_AGENT.format(repr(agent[:80])))
+            raise refused(NO_AGENT.format(repr(agent[:80])))
         return agent
 
     @field_validator("agents")
@@ -90,14 +90,14 @@ class Submission(EvaluationSpec):
         if "agent" not in info.data:
             return agents  # it is refused already
         if not agents:
-            raise _refused("Choose an agent.")
+            raise refused("Choose an agent.")
         for agent in agents:
             if not AGENT.fullmatch(agent):
-                raise _refused(NO_AGENT.format(repr(agent[:80])))
+                raise refused(NO_AGENT.format(repr(agent[:80])))
         if len(set(agents)) != len(agents):
-            raise _refused("An agent is chosen twice.")
+            raise refused("An agent is chosen twice.")
         if len(agents) > MAX_AGENTS:
-            raise _refused(f"Choose at most {MAX_AGENTS} agents; you chose {len(agents)}.")
+            raise refused(f"Choose at most {MAX_AGENTS} agents; you chose {len(agents)}.")
         return agents
 
     @field_validator("without")
@@ -106,25 +106,25 @@ class Submission(EvaluationSpec):
         if not {"agents", "env_ids"} <= info.data.keys():
             return without
         if without and info.data.get("benchmark"):
-            raise _refused("Every agent plays the whole benchmark; leave without out, or choose environments.")
+            raise refused("Every agent plays the whole benchmark; leave without out, or choose environments.")
         for agent, pattern in without:
             if agent not in info.data["agents"]:
-                raise _refused(f"{agent[:80]!r} leaves something out, but it is not one of the agents.")
+                raise refused(f"{agent[:80]!r} leaves something out, but it is not one of the agents.")
             if not set(selection.matching(pattern)).intersection(info.data["env_ids"]):
-                raise _refused(f"{agent} leaves {pattern[:120]!r} out, but that is not one of the environments.")
+                raise refused(f"{agent} leaves {pattern[:120]!r} out, but that is not one of the environments.")
         for agent in info.data["agents"]:
             if info.data["env_ids"] and not _left(info.data["env_ids"], agent, without):
-                raise _refused(f"Nothing is left for {agent} to play. Leave the agent out.")
+                raise refused(f"Nothing is left for {agent} to play. Leave the agent out.")
         return without
 
     @field_validator("tags")
     @classmethod
     def _check_tags(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
         if len(tags) > MAX_TAGS:
-            raise _refused(f"Give at most {MAX_TAGS} tags; you gave {len(tags)}.")
+            raise refused(f"Give at most {MAX_TAGS} tags; you gave {len(tags)}.")
         for tag in tags:
             if not 0 < len(tag.strip()) <= MAX_TAG or "," in tag or not tag.isprintable():
-                raise _refused(
+                raise refused(
                     f"{tag[:80]!r} is not a tag. A tag has 1 to {MAX_TAG} characters that can be seen, and no comma."
                 )
         return tuple(dict.fromkeys(tag.strip() for tag in tags))
@@ -166,7 +166,3 @@ def _left(env_ids: tuple[str, ...], agent: str, without: tuple[tuple[str, str], 
 def is_document(data: Mapping[str, Any]) -> bool:
     """Whether plain data name an agent or a benchmark or environments, so that they are an evaluation's."""
     return not {"agent", "agents", "benchmark", "env_ids"}.isdisjoint(data)
-
-
-def _refused(sentence: str) -> PydanticCustomError:
-    return PydanticCustomError("refused", "{sentence}", {"sentence": sentence})

@@ -1,41 +1,44 @@
-"""A study as a page of documentation: a Markdown file with its table and sentences, and a figure."""
+"""A study as a page of documentation: a Markdown file with its sentences and tables, and figures."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from gem.studies.figures import curves
+from gem.evaluation.intervals import Interval
+from gem.studies.figures import figures_of
+from gem.studies.matrix import Matrix, Transfer
 from gem.studies.report import Report, Row
 
 
 def write(report: Report, folder: Path) -> list[Path]:
-    """Write `NAME.md` and, if there are results, `NAME.svg`; return the paths."""
+    """Write `NAME.md` and the figures that the results allow; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     name = report.study.name
-    page, figure = folder / f"{name}.md", folder / f"{name}.svg"
+    page = folder / f"{name}.md"
     page.write_text(markdown(report), encoding="utf-8")
-    if not report.rows:
-        return [page]
-    figure.write_text(curves(report), encoding="utf-8")
-    return [page, figure]
+    paths = [page]
+    for figure in figures_of(report):
+        paths.append(folder / figure.file(name))
+        paths[-1].write_text(figure.draw(report), encoding="utf-8")
+    return paths
 
 
 def markdown(report: Report) -> str:
     """The page's text."""
     study = report.study
-    parts = [f"# {study.title}", study.question, *_table(report), *_matrix(report)]
+    parts = [f"# {study.title}", study.question, "\n".join(f"- {sentence}" for sentence in report.sentences)]
+    parts += [*_table(report), *_turns(report), *_matrix(report)]
+    parts += [f"![{figure.alt}]({figure.file(study.name)})\n\n{figure.legend}" for figure in figures_of(report)]
     if report.rows:
-        parts.append(f"![Learning curves of each variant in each environment]({study.name}.svg)")
         parts.append(
             "Solved: share of held-out episodes, as an interquartile mean over environments and seeds, with a 95 % "
             "interval from a bootstrap that is stratified by environment. Area: mean share solved during the whole "
-            "training. In the figure: share solved during the training, mean and range of the seeds."
+            "training."
         )
-    parts.append("\n".join(f"- {sentence}" for sentence in report.sentences))
     if study.tuning:
         parts.append(_tuning(report))
     parts.append(
-        f"{report.done} of {report.total} trainings, {report.cpu_seconds / 3600:.1f} CPU hours. "
+        f"{report.done} of {report.total} runs, {report.cpu_seconds / 3600:.1f} CPU hours. "
         f"`gemweb study run {study.name}` makes those that are missing; `gemweb study report {study.name}` prints this."
     )
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -60,16 +63,50 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
+def _turns(report: Report) -> list[str]:
+    tables = []
+    for used in report.turns_used:
+        lines = [_line([used.environment, "turns of solved episodes", "solved"]), _line(["---"] * 3)]
+        lines += [_line([point.title, _number(point.turns), _share(point.solved)]) for point in used.points]
+        lines.append(_line(["best strategy", f"{used.optimum:g}", "100 %"]))
+        tables.append("\n".join(lines))
+    return tables
+
+
 def _matrix(report: Report) -> list[str]:
-    if not report.elsewhere:
+    found = report.matrix
+    if found is None:
         return []
-    shares = {(one.trained_in, one.measured_in): one.share for one in report.elsewhere}
-    headings = ["trained in \\ measured in", *report.study.measured_in]
+    headings = ["trained in \\ measured in", *found.measured_in]
     lines = [_line(headings), _line(["---"] * len(headings))]
-    for trained in report.environments:
-        row = [shares.get((trained, measured)) for measured in report.study.measured_in]
-        lines.append(_line([trained, *("" if share is None else f"{100 * share.mean:.0f} %" for share in row)]))
+    for trained in found.trained_in:
+        cells = found.row(trained)
+        lines.append(_line([trained, *("" if cell is None else _cell(cell) for cell in cells)]))
+    lines.append(_line(["*before any training*", *_before(found)]))
     return ["\n".join(lines)]
+
+
+def _cell(cell: Transfer) -> str:
+    share = f"{100 * cell.share.mean:.0f} %"
+    return f"**{share}**" if cell.is_own else share
+
+
+def _before(found: Matrix) -> list[str]:
+    """What the first policies solve in each column; a range if they are several."""
+    texts = []
+    for name in found.measured_in:
+        shares = sorted({cell.before.mean for cell in found.cells.values() if cell.measured_in == name and cell.before})
+        ends = dict.fromkeys(f"{100 * share:.0f} %" for share in shares[:1] + shares[-1:])
+        texts.append(" to ".join(ends))
+    return texts
+
+
+def _number(interval: Interval) -> str:
+    return f"{interval.mean:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def _share(interval: Interval) -> str:
+    return f"{100 * interval.mean:.0f} % ({100 * interval.low:.0f} to {100 * interval.high:.0f})"
 
 
 def _tuning(report: Report) -> str:

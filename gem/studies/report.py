@@ -6,15 +6,17 @@ import itertools
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from gem.evaluation.intervals import Interval
-from gem.evaluation.scores import wilson
+from gem.evaluation.scores import student_t_interval
 from gem.studies import statistics
+from gem.studies.matrix import Matrix, matrix
 from gem.studies.results import Results, RunResult
 from gem.studies.study import Study
+from gem.studies.turns import TurnsUsed, turns_used
 
 JOINT_CONFIDENCE = 0.95
 """All differences of a study together hold with this confidence (Bonferroni)."""
@@ -39,20 +41,17 @@ class Cell(NamedTuple):
         return [run.success for run in self.runs]
 
     @property
+    def interval(self) -> Interval | None:
+        """The mean share with its 95 % interval over seeds (Student's t); None with fewer than `FEWEST_SEEDS`."""
+        if len(self.runs) < FEWEST_SEEDS:
+            return None
+        mean, low, high = student_t_interval(self.shares)
+        return Interval(mean, max(0.0, low), min(1.0, high))
+
+    @property
     def area(self) -> float:
         """The mean area under the curves."""
         return _mean([run.area for run in self.runs])
-
-    @property
-    def turns(self) -> float:
-        """The mean number of turns of an episode."""
-        return _mean([run.turns for run in self.runs])
-
-    @property
-    def turns_when_solved(self) -> float | None:
-        """The mean number of turns of the solved episodes."""
-        counts = [run.turns_when_solved for run in self.runs if run.turns_when_solved is not None]
-        return _mean(counts) if counts else None
 
     @property
     def tuned(self) -> Any:
@@ -94,6 +93,14 @@ class Row:
         nothing about how far other seeds would be."""
         return self.aggregate if min(len(cell.runs) for cell in self.cells) >= FEWEST_SEEDS else None
 
+    @cached_property
+    def profile(self) -> list[Interval]:
+        """The share of its trainings that solve more than each of `statistics.THRESHOLDS`, with pointwise intervals.
+
+        Source: Agarwal et al. (arXiv 2108.13264), section 4.2: performance profiles as distributions of scores.
+        """
+        return statistics.profile(self.scores, statistics.THRESHOLDS)
+
     @property
     def area(self) -> float:
         """The mean area under the curves."""
@@ -121,14 +128,6 @@ class Difference(NamedTuple):
         return self.interval.low > 0
 
 
-class Elsewhere(NamedTuple):
-    """What a variant's policies solve in an environment that they were not trained in."""
-
-    trained_in: str
-    measured_in: str
-    share: Interval
-
-
 @dataclass(frozen=True)
 class Report:
     """The results of a study, complete or not."""
@@ -139,6 +138,8 @@ class Report:
     cpu_seconds: float
     rows: tuple[Row, ...]
     """The variants, the one that solves most first; none before every variant has a result in some environment."""
+    untrained: Mapping[str, RunResult] = field(default_factory=dict)
+    """What the first policies solve before any training, by their names."""
 
     @property
     def is_complete(self) -> bool:
@@ -177,32 +178,41 @@ class Report:
             for better, other in pairs
         ]
 
-    @property
-    def elsewhere(self) -> list[Elsewhere]:
-        """Results in other environments, pooled over the seeds of all variants."""
-        found = []
-        for place, environment in enumerate(self.environments):
-            runs = [run for row in self.rows for run in row.cells[place].runs]
-            for name in self.study.measured_in:
-                solved = [run.elsewhere[name] for run in runs if name in run.elsewhere]
-                if solved:
-                    share = wilson(sum(solved), len(solved) * self.study.episodes)
-                    found.append(Elsewhere(environment, name, share))
-        return found
+    @cached_property
+    def matrix(self) -> Matrix | None:
+        """What policies solve in environments that they were not trained in; None if the study measures none."""
+        runs = {
+            environment: [run for row in self.rows for run in row.cells[place].runs]
+            for place, environment in enumerate(self.environments)
+        }
+        return matrix(self.study, runs, self.untrained)
+
+    @cached_property
+    def turns_used(self) -> list[TurnsUsed]:
+        """The turns of the variants in environments whose optimum is known."""
+        ordered = sorted(self.rows, key=lambda row: list(self.study.variants).index(row.name))
+        axis = self.study.axis
+        positions = {row.name: float(self.study.variants[row.name].settings[axis]) for row in ordered} if axis else {}
+        found = [
+            turns_used(environment, optimum, ordered, positions)
+            for environment, optimum in self.study.optimum_turns.items()
+        ]
+        return [one for one in found if one is not None]
 
     @property
     def sentences(self) -> list[str]:
         """What may be said, and what the results leave out."""
-        return [*self._progress(), *self._orders(), *self._optima(), *self.study.notes]
+        turns = [sentence for one in self.turns_used for sentence in one.sentences]
+        return [*self._progress(), *self._orders(), *turns, *self._transfers(), *self.study.notes]
 
     def _progress(self) -> list[str]:
         if not self.rows:
-            return [f"{self.done} of {self.total} trainings were made: too few for a comparison."]
+            return [f"{self.done} of {self.total} runs were made: too few for a comparison."]
         if self.is_complete:
             return []
         missing = [name for name in self.study.environments if name not in self.environments]
         sentence = (
-            f"{self.done} of {self.total} trainings were made; in each environment, only the seeds that every variant "
+            f"{self.done} of {self.total} runs were made; in each environment, only the seeds that every variant "
             f"has are counted: {self.fewest_seeds} of {self.study.seeds} at least."
         )
         return [sentence] + ([f"Nothing is counted yet for {', '.join(missing)}."] if missing else [])
@@ -212,31 +222,23 @@ class Report:
             return []
         if not self.differences:
             return [f"With fewer than {FEWEST_SEEDS} seeds, nothing is said about an order."]
-        clear = [
-            f"{one.better} solves more than {one.other}: by {_points(one.interval)} points."
-            for one in self.differences
-            if one.is_clear
-        ]
+        clear = [self._order(row.title) for row in self.rows if any(self._clear(row.title))]
         open_pairs = [f"{one.better} and {one.other}" for one in self.differences if not one.is_clear]
         if not clear:
             return [f"These trainings show no order: every difference may be zero ({'; '.join(open_pairs)})."]
         return clear + ([f"No order is shown for {'; '.join(open_pairs)}."] if open_pairs else [])
 
-    def _optima(self) -> list[str]:
-        sentences = []
-        for environment, optimum in self.study.optimum_turns.items():
-            counts: Mapping[str, float] = {
-                row.title: cell.turns_when_solved
-                for row in self.rows
-                for cell in row.cells
-                if cell.environment == environment and cell.turns_when_solved is not None
-            }
-            if counts:
-                each = ", ".join(f"{title} {count:.2f}" for title, count in counts.items())
-                sentences.append(
-                    f"Turns of solved episodes in {environment}: {each}; the best strategy needs {optimum:g} for all."
-                )
-        return sentences
+    def _clear(self, better: str) -> list[Difference]:
+        """The differences that show that a variant solves more."""
+        return [one for one in self.differences if one.better == better and one.is_clear]
+
+    def _order(self, better: str) -> str:
+        first, *others = self._clear(better)
+        sentence = f"{better} solves more than {first.other} by {_points(first.interval)} points"
+        return "".join([sentence, *(f", than {one.other} by {_points(one.interval)}" for one in others), "."])
+
+    def _transfers(self) -> list[str]:
+        return self.matrix.sentences if self.matrix else []
 
 
 def report(results: Results) -> Report:
@@ -252,7 +254,7 @@ def report(results: Results) -> Report:
     ]
     counted = [row for row in rows if row.cells]
     counted.sort(key=lambda row: -row.aggregate.mean)
-    return Report(study, results.done, results.total, results.cpu_seconds, tuple(counted))
+    return Report(study, results.done, results.total, results.cpu_seconds, tuple(counted), results.untrained())
 
 
 def _points(interval: Interval) -> str:

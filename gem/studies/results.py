@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gem.studies.study import Run, Study, compared, digest, trials
+from gem.studies.study import Run, Study, compared, digest, measured_digests, trials, untrained
 from gem.training.run_folder import write_atomically
 
 FOLDER = Path(__file__).parent / "results"
@@ -38,6 +39,8 @@ class RunResult(BaseModel):
     """The share of solved episodes during the training, at 40 equally long parts of it at most."""
     elsewhere: dict[str, int] = {}
     """Solved held-out episodes in the other environments of the study."""
+    measured: dict[str, str] = {}
+    """What each of these depends on (`gem.studies.study.measured_digests`), so that none is measured twice."""
     commit: str = ""
 
     @property
@@ -57,30 +60,15 @@ class RunResult(BaseModel):
         return sum(last) / len(last) if last else 0.0
 
 
-class Results:
-    """The results of a study in a folder."""
+class Results(ABC):
+    """The results of a study, wherever they are kept."""
 
-    def __init__(self, study: Study, folder: Path | None = None) -> None:
+    def __init__(self, study: Study) -> None:
         self.study = study
-        self.folder = folder or FOLDER / study.name
-        self._digests: dict[Run, str] = {}
 
+    @abstractmethod
     def of(self, run: Run) -> RunResult | None:
         """The result of a run; None if it was not made, or was made with another specification."""
-        try:
-            result = RunResult.model_validate_json((self.folder / run.file).read_bytes())
-        except (FileNotFoundError, ValidationError):
-            return None
-        if run not in self._digests:
-            spec = self.study.spec_of(run.environment, run.variant, run.seed, run.tuned)
-            self._digests[run] = digest(spec, self.study.episodes)
-        return result if result.digest == self._digests[run] else None
-
-    def write(self, run: Run, result: RunResult) -> None:
-        """Keep the result of a run."""
-        path = self.folder / run.file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, result.model_dump_json(indent=1) + "\n")
 
     def chosen(self) -> dict[tuple[str, str], Any]:
         """The best value of the tuned setting by environment and variant, where every value was tried.
@@ -96,7 +84,8 @@ class Results:
         return {place: max(tried, key=itemgetter(0))[1] for place, tried in ends.items() if len(tried) == values}
 
     def planned(self) -> Iterator[Run]:
-        """Every run that is known now: trials first, then those whose tuned value has been chosen."""
+        """Every run that is known now: what needs no training, trials, then those whose tuned value was chosen."""
+        yield from untrained(self.study)
         yield from trials(self.study)
         yield from compared(self.study, self.chosen())
 
@@ -119,9 +108,8 @@ class Results:
 
     @property
     def total(self) -> int:
-        """How many runs the whole study has, trials included."""
-        places = len(self.study.environments) * len(self.study.variants)
-        return places * self.study.seeds + sum(1 for _ in trials(self.study))
+        """How many runs the whole study has, with trials and with those that need no training."""
+        return self.study.total
 
     @property
     def done(self) -> int:
@@ -132,3 +120,50 @@ class Results:
     def cpu_seconds(self) -> float:
         """CPU time of all trainings that are there, trials included."""
         return sum(result.cpu_seconds for run in self.planned() if (result := self.of(run)) is not None)
+
+    def untrained(self) -> dict[str, RunResult]:
+        """What the first policies solve before any training, by their names."""
+        found = {run.variant: self.of(run) for run in untrained(self.study)}
+        return {policy: result for policy, result in found.items() if result is not None}
+
+
+class FolderResults(Results):
+    """The results of a study in a folder: a small JSON file for each run.
+
+    Args:
+        folder: by default that of a study that comes with the engine.
+    """
+
+    def __init__(self, study: Study, folder: Path | None = None) -> None:
+        super().__init__(study)
+        self.folder = folder or FOLDER / study.name
+        self._digests: dict[Run, str] = {}
+        self._measured = measured_digests(study)
+
+    def of(self, run: Run) -> RunResult | None:
+        """See `Results.of`. One that was not measured in all environments, as they are now, does not count."""
+        result = self.earlier(run)
+        if result is None or run.is_trial or self._measured.items() <= result.measured.items():
+            return result
+        return None
+
+    def earlier(self, run: Run) -> RunResult | None:
+        """The result of an equal training, wherever it was measured."""
+        try:
+            result = RunResult.model_validate_json((self.folder / run.file).read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+        if run not in self._digests:
+            self._digests[run] = digest(self.study, run)
+        return result if result.digest == self._digests[run] else None
+
+    def write(self, run: Run, result: RunResult) -> None:
+        """Keep the result of a run."""
+        path = self.folder / run.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, file_text(result))
+
+
+def file_text(result: RunResult) -> str:
+    """A result as the content of its file."""
+    return result.model_dump_json(indent=1) + "\n"

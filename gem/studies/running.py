@@ -6,17 +6,20 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from gem.errors import UsageError
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
-from gem.studies.results import Results, RunResult
-from gem.studies.study import Run, Study, digest
+from gem.studies.results import FolderResults, RunResult
+from gem.studies.study import Run, Study, digest, measured_digests
 from gem.training.results import condensed
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec
+
+FEWEST_TOKENS, FEWEST_LENGTH = 24, 1024
+"""Tokens of a response and of a sequence that every policy has in environments that it was not trained in."""
 
 
 class Busy(UsageError):
@@ -24,7 +27,7 @@ class Busy(UsageError):
 
 
 def make_missing(
-    results: Results,
+    results: FolderResults,
     work: Path,
     *,
     seeds: int | None = None,
@@ -53,7 +56,7 @@ def make_missing(
                 for run in results.planned()
                 if run not in tried
                 and (run.is_trial or seeds is None or run.seed < seeds)
-                and (not environments or run.environment in environments)
+                and (run.is_untrained or not environments or run.environment in environments)
                 and results.of(run) is None
             ),
             None,
@@ -62,32 +65,46 @@ def make_missing(
             break
         tried.add(run)
         try:
-            result = make(results.study, run, work)
+            result = make(results.study, run, folder_of(results.study, run, work), results.earlier(run))
         except Busy:
             continue
         results.write(run, result)
+        if not results.study.measured_in:  # a policy is kept, to be measured in environments that come later
+            shutil.rmtree(folder_of(results.study, run, work), ignore_errors=True)
         on_run(run, result)
         made += 1
     return made
 
 
-def make(study: Study, run: Run, work: Path) -> RunResult:
+def folder_of(study: Study, run: Run, work: Path) -> Path:
+    """The folder of a run under way, below that of all trainings under way."""
+    return work / study.name / Path(run.file).with_suffix(f".{digest(study, run)}")
+
+
+def make(study: Study, run: Run, path: Path, earlier: RunResult | None = None) -> RunResult:
     """Train, or finish a training that was interrupted, and measure the last policy on held-out seeds.
+
+    Args:
+        path: the folder of the run, which keeps its last checkpoint. A training that is finished there is not repeated.
+        earlier: the result of an equal training; what it was measured in is not measured again.
 
     Raises:
         Busy: if another process makes this run.
+        TrainingFailed: if the training cannot go on.
+        KeyboardInterrupt: if somebody stopped the training.
     """
+    if run.is_untrained:
+        return _make_untrained(study, run, earlier)
     spec = study.spec_of(run.environment, run.variant, run.seed, run.tuned)
-    own_digest = digest(spec, study.episodes)
-    path = work / study.name / Path(run.file).with_suffix(f".{own_digest}")
     path.mkdir(parents=True, exist_ok=True)
     metrics = _train(spec, path)
-    records = [] if run.is_trial else _measure(path, spec, study.episodes)
+    policy = last_checkpoint(path)
+    records = [] if run.is_trial else _play(policy, spec, study.episodes)
+    digests = {} if run.is_trial else measured_digests(study)
     solved = [record for record in records if record.success]
-    elsewhere = {} if run.is_trial else _measure_elsewhere(study, path)
     count = max(1, len(records))
-    result = RunResult(
-        digest=own_digest,
+    return RunResult(
+        digest=digest(study, run),
         tuned=run.tuned,
         episodes=study.episodes,
         solved=len(solved),
@@ -96,11 +113,36 @@ def make(study: Study, run: Run, work: Path) -> RunResult:
         turns_when_solved=round(sum(one.turn_count for one in solved) / len(solved), 3) if solved else None,
         cpu_seconds=round(metrics[-1]["cpu_seconds"], 1),
         curve=condensed([float(row["success"]) for row in metrics]),
-        elsewhere=elsewhere,
+        elsewhere=_measure_elsewhere(study, policy, digests, earlier),
+        measured=digests,
         commit=_commit(),
     )
-    shutil.rmtree(path, ignore_errors=True)
-    return result
+
+
+def last_checkpoint(path: Path) -> Path:
+    """The folder of the newest checkpoint of a run."""
+    from gem.training.checkpoints.checkpoint import list_checkpoints  # noqa: PLC0415 (as above)
+
+    return list_checkpoints(path / "checkpoints")[-1]
+
+
+def _make_untrained(study: Study, run: Run, earlier: RunResult | None) -> RunResult:
+    """Measure a policy in the study's other environments before any training."""
+    began, digests = time.process_time(), measured_digests(study)
+    elsewhere = _measure_elsewhere(study, run.variant, digests, earlier)
+    return RunResult(
+        digest=digest(study, run),
+        episodes=study.episodes,
+        solved=0,
+        mean_return=0.0,
+        turns=0.0,
+        turns_when_solved=None,
+        cpu_seconds=round(time.process_time() - began, 1),
+        curve=(),
+        elsewhere=elsewhere,
+        measured=digests,
+        commit=_commit(),
+    )
 
 
 def _train(spec: TrainingSpec, path: Path) -> list[dict[str, float]]:
@@ -122,26 +164,38 @@ def _train(spec: TrainingSpec, path: Path) -> list[dict[str, float]]:
     return folder.metrics()
 
 
-def _measure(path: Path, spec: TrainingSpec, episodes: int) -> list[EpisodeRecord]:
-    from gem.training.checkpoints.checkpoint import list_checkpoints  # noqa: PLC0415 (as above)
-    from gem.training.study.evaluation import play  # noqa: PLC0415
+def _play(policy: Path, spec: TrainingSpec, episodes: int) -> list[EpisodeRecord]:
+    from gem.training.study.evaluation import play  # noqa: PLC0415 (as above)
 
-    return list(play(list_checkpoints(path / "checkpoints")[-1], spec, episodes=episodes))
+    return list(play(policy, spec, episodes=episodes))
 
 
-def _measure_elsewhere(study: Study, path: Path) -> dict[str, int]:
-    """Solved held-out episodes in the study's other environments, played as each of them is trained."""
-    from gem.training.checkpoints.checkpoint import list_checkpoints  # noqa: PLC0415 (as above)
-    from gem.training.policy.policy_agent import PolicyAgent  # noqa: PLC0415
+def _measure_elsewhere(
+    study: Study, policy: str | Path, digests: Mapping[str, str], earlier: RunResult | None
+) -> dict[str, int]:
+    """Solved held-out episodes in the study's other environments, each read as it is read in its own training.
+
+    A policy reads and writes with its own tokenizer, in which a text may have more tokens than in that of another. So
+    each may read and write `FEWEST_LENGTH` and `FEWEST_TOKENS` everywhere.
+
+    Args:
+        digests: of the environments to measure in (`measured_digests`).
+        earlier: a result of an equal policy, whose measurements are taken as they are.
+    """
+    from gem.training.policy.policy_agent import PolicyAgent  # noqa: PLC0415 (as above)
 
     solved = {}
-    for name in study.measured_in:
+    for name, own_digest in digests.items():
+        if earlier is not None and earlier.measured.get(name) == own_digest:
+            solved[name] = earlier.elsewhere[name]
+            continue
         other = study.measured_spec(name)
         agent = PolicyAgent(
-            list_checkpoints(path / "checkpoints")[-1],
+            policy,
             temperature=other.temperature,
             input_mode=other.input_mode,
-            max_tokens=other.max_tokens,
+            max_tokens=max(other.max_tokens, FEWEST_TOKENS),
+            max_length=max(other.max_length, FEWEST_LENGTH),
         )
         requests = [
             EpisodeRequest(index, other.env_id, index, other.env_kwargs, other.wrappers)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 from collections.abc import Sequence
 from itertools import chain
 
-from gem.evaluation.intervals import Interval
+from gem.evaluation.intervals import Interval, student_quantile
 
 Scores = Sequence[Sequence[float]]
 """The scores of a variant: for each environment those of its seeds."""
@@ -23,6 +24,8 @@ RESAMPLES = 2000
 FEWER_RESAMPLES = 500
 """Of statistics that compare every pair of runs or thresholds."""
 CONFIDENCE = 0.95
+THRESHOLDS = tuple(number / 40 for number in range(41))
+"""The shares at which a performance profile is drawn."""
 
 
 def interquartile_mean(values: Sequence[float]) -> float:
@@ -71,8 +74,29 @@ def improvement(first: Scores, second: Scores) -> Interval:
     return _interval(_wins(first, second), samples, CONFIDENCE)
 
 
+def mean_difference(first: Sequence[float], second: Sequence[float], comparisons: int = 1) -> Interval:
+    """How much higher the mean of the first values is, with its interval by Welch's t-test.
+
+    Args:
+        first, second: a value for each seed, of independent trainings; at least two of each.
+        comparisons: how many such intervals are to hold together with 95 % (Bonferroni).
+    """
+    errors = [statistics.variance(values) / len(values) for values in (first, second)]
+    mean = statistics.fmean(first) - statistics.fmean(second)
+    whole = sum(errors)
+    if not whole:
+        return Interval(mean, mean, mean)
+    freedom = whole**2 / sum(
+        error**2 / (len(values) - 1) for error, values in zip(errors, (first, second), strict=True)
+    )
+    z = statistics.NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / max(1, comparisons))
+    half_width = student_quantile(max(freedom, 1.0), z) * math.sqrt(whole)
+    return Interval(mean, mean - half_width, mean + half_width)
+
+
 def profile(scores: Scores, thresholds: Sequence[float]) -> list[Interval]:
-    """The share of runs that score above each threshold, with pointwise 95 % bootstrap intervals."""
+    """The share of runs that score above each threshold, with pointwise 95 % bootstrap intervals: a performance
+    profile."""
     draw = random.Random(0)
     samples = [list(chain.from_iterable(_resampled(scores, draw))) for _ in range(FEWER_RESAMPLES)]
     whole = list(chain.from_iterable(scores))

@@ -15,12 +15,18 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from gem.errors import InvalidArgument
 from gem.training import recipes
 from gem.training.spec import MACHINE_SETTINGS, TrainingSpec, read_spec
-from gem.validation.messages import error_sentence
+from gem.validation.messages import error_sentence, refused
 from gem.validation.near import did_you_mean
 
 FOLDER = Path(__file__).parent / "plans"
 TUNING_SEED = 1_000_003
 """The seed of trainings that only choose a value; no compared training has it."""
+UNTRAINED = "untrained"
+"""What stands in the place of an environment where a policy is measured before any training."""
+MOST_ENVIRONMENTS, MOST_VARIANTS, MOST_PLACES = 60, 20, 200
+"""Environments and variants of a study, and pairs of them; each pair is checked by making its environment."""
+MOST_VALUES = 12
+"""Values that a setting is tuned over."""
 QUIET = {"keep_checkpoints": 1, "sample_episodes": 0, "exam_episodes": 0, "checkpoint_seconds": 60}
 """Settings of every run: a study keeps its last checkpoint and no episodes."""
 
@@ -49,33 +55,62 @@ class Study(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Name
-    title: str = Field(max_length=100)
-    question: str = Field(max_length=400)
+    title: str = Field(min_length=1, max_length=100)
+    question: str = Field(min_length=1, max_length=400)
     seeds: int = Field(ge=2, le=100, description="Trainings of each variant in each environment.")
     episodes: int = Field(default=256, ge=32, le=100_000, description="Held-out episodes of an evaluation.")
     environments: dict[Name, dict[str, Any]] = Field(
-        min_length=1, description="A recipe for each (the entry recipe), and the settings to change in it."
+        min_length=1,
+        max_length=MOST_ENVIRONMENTS,
+        description="A recipe for each (the entry recipe), and the settings to change in it.",
     )
-    variants: dict[Name, Variant] = Field(min_length=1)
-    tuning: dict[str, list[Any]] = Field(
+    variants: dict[Name, Variant] = Field(min_length=1, max_length=MOST_VARIANTS)
+    tuning: dict[str, Annotated[list[Any], Field(max_length=MOST_VALUES)]] = Field(
         default={}, max_length=1, description="A setting to tune for each variant, with the values to try."
     )
     measured_in: dict[Name, dict[str, Any]] = Field(
-        default={}, description="Environments in which each trained policy is measured as well, without training."
+        default={},
+        max_length=MOST_ENVIRONMENTS,
+        description="Environments in which each trained policy is measured as well, without training.",
     )
+    axis: str = Field(default="", max_length=40, description="A setting that has another number in each variant.")
     optimum_turns: dict[Name, float] = Field(
         default={}, description="The mean number of turns of the best strategy, where it is known."
     )
-    notes: list[str] = Field(default=[], description="What a reader should know, a sentence each.")
+    notes: list[Annotated[str, Field(max_length=400)]] = Field(
+        default=[], max_length=12, description="What a reader should know, a sentence each."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, data: Any) -> Any:
+        return with_every_recipe(data) if isinstance(data, Mapping) and "every_recipe" in data else data
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> Self:
+        """Check what needs no environment, so that a plan that is too large is refused before any is made."""
+        if any(len(values) < 2 for values in self.tuning.values()):
+            raise refused("A setting is tuned over two values or more.")
+        if self.places > MOST_PLACES:
+            raise refused(
+                f"{len(self.environments)} environments with {len(self.variants)} variants each are more than "
+                f"{MOST_PLACES} pairs: leave some out."
+            )
+        if UNTRAINED in self.environments:
+            raise refused(f"Give the environment {UNTRAINED} another name: results before any training have this one.")
+        if self.axis and not all(_is_number(variant.settings.get(self.axis)) for variant in self.variants.values()):
+            raise refused(f"The axis is {self.axis}, so each variant has to set {self.axis} to a number.")
+        if unknown := [name for name in self.optimum_turns if name not in self.environments]:
+            raise refused(f"optimum_turns names {unknown[0]}, which is none of the environments.")
+        return self
 
     @model_validator(mode="after")
     def _check_specifications(self) -> Self:
-        for values in self.tuning.values():
-            if len(values) < 2:
-                raise ValueError("A setting is tuned over two values or more.")
         for environment in self.environments:
             for variant in self.variants:
                 self.spec_of(environment, variant, 0)
+        for name in self.measured_in:
+            self.measured_spec(name)
         return self
 
     def spec_of(self, environment: str, variant: str, seed: int, tuned: Any = None) -> TrainingSpec:
@@ -88,17 +123,82 @@ class Study(BaseModel):
         data |= self.variants[variant].settings | QUIET | {"seed": seed}
         if tuned is not None:
             data |= dict.fromkeys(self.tuning, tuned)
-        return read_spec(data)
+        return _spec(data, f"environments.{environment} with variants.{variant}")
 
     def measured_spec(self, name: str) -> TrainingSpec:
         """How a policy plays in one of the environments in which it is measured without training."""
-        return read_spec(_with_recipe(self.measured_in[name]))
+        return _spec({**_with_recipe(self.measured_in[name]), "seed": 0}, f"measured_in.{name}")
+
+    @property
+    def places(self) -> int:
+        """Number of pairs of an environment and a variant."""
+        return len(self.environments) * len(self.variants)
+
+    @property
+    def total(self) -> int:
+        """How many runs it has, with trials and with those that need no training."""
+        values = sum(map(len, self.tuning.values()))
+        return self.places * (self.seeds + values) + len(self.first_policies)
+
+    @property
+    def first_policies(self) -> list[str]:
+        """The policies that trainings begin with, if what they solve untrained is measured elsewhere."""
+        if not self.measured_in:
+            return []
+        specs = (self.spec_of(name, variant, 0) for name in self.environments for variant in self.variants)
+        return list(dict.fromkeys(spec.model for spec in specs))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _spec(data: Mapping[str, Any], place: str) -> TrainingSpec:
+    """A specification of the plan.
+
+    Raises:
+        PydanticCustomError: if it is invalid; the message names the place.
+    """
+    try:
+        return read_spec(data)
+    except InvalidArgument as error:
+        raise refused(f"{place}: {error}") from error
+
+
+def with_every_recipe(data: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan with every recipe that was measured here, where its entry `every_recipe` says so.
+
+    Each of them becomes an environment, in which is also measured, unless the plan has an entry of its name. The entry
+    holds the settings to change in all of them.
+    """
+    changes = data["every_recipe"]
+    if not isinstance(changes, Mapping):
+        raise refused("every_recipe holds the settings to change in every recipe, such as {}.")
+    names = [recipe.name for recipe in recipes.all_recipes() if recipe.result is not None and recipe.result.rises]
+    own: dict[str, Any] = {key: value for key, value in data.items() if key != "every_recipe"}
+    trained = {name: {"recipe": name, **changes} for name in names}
+    measured = {name: {"recipe": name} for name in names}
+    return {
+        **own,
+        "environments": {**trained, **_mapping(own, "environments")},
+        "measured_in": {**measured, **_mapping(own, "measured_in")},
+    }
+
+
+def _mapping(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = data.get(name, {})
+    if not isinstance(value, Mapping):
+        raise refused(f"{name} has to be an object.")
+    return value
 
 
 def _with_recipe(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings, on top of those of the recipe that they name."""
     changes = dict(settings)
-    return recipes.data(str(changes.pop("recipe"))) | changes if "recipe" in changes else changes
+    try:
+        return recipes.data(str(changes.pop("recipe"))) | changes if "recipe" in changes else changes
+    except InvalidArgument as error:
+        raise refused(str(error)) from error
 
 
 class Run(NamedTuple):
@@ -116,16 +216,45 @@ class Run(NamedTuple):
         return self.seed == TUNING_SEED
 
     @property
+    def is_untrained(self) -> bool:
+        """Whether it measures a policy before any training; `variant` then is the policy's name."""
+        return self.environment == UNTRAINED
+
+    @property
     def file(self) -> str:
         """The name of the file of its result."""
         kind = f"trial-{self.tuned}" if self.is_trial else f"{self.seed}"
-        return f"{self.environment}/{self.variant}.{kind}.json"
+        return f"{self.environment}/{_as_file_name(self.variant)}.{_as_file_name(kind)}.json"
 
 
-def digest(spec: TrainingSpec, episodes: int) -> str:
-    """What a result depends on, as 16 hexadecimal digits: the settings that are not the defaults, and the episodes."""
-    settings = spec.model_dump(mode="json", exclude_defaults=True, exclude=set(MACHINE_SETTINGS) | {"recipe"})
-    return hashlib.sha256(json.dumps([settings, episodes], sort_keys=True).encode()).hexdigest()[:16]
+def _as_file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:80]
+
+
+def digest(study: Study, run: Run) -> str:
+    """What the training of a run depends on, as 16 hexadecimal digits: the settings that are not the defaults, and the
+    number of held-out episodes."""
+    if run.is_untrained:
+        return _hash([run.variant, study.episodes])
+    return _hash([_settings(study.spec_of(run.environment, run.variant, run.seed, run.tuned)), study.episodes])
+
+
+def measured_digests(study: Study) -> dict[str, str]:
+    """What a measurement in each of the study's other environments depends on, in the same way."""
+    return {name: _hash([_settings(study.measured_spec(name)), study.episodes]) for name in study.measured_in}
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _settings(spec: TrainingSpec) -> dict[str, Any]:
+    return spec.model_dump(mode="json", exclude_defaults=True, exclude=set(MACHINE_SETTINGS) | {"recipe"})
+
+
+def untrained(study: Study) -> Iterator[Run]:
+    """The runs that measure the first policies in the environments of `measured_in`, before any training."""
+    yield from (Run(UNTRAINED, policy, 0, None) for policy in study.first_policies)
 
 
 def trials(study: Study) -> Iterator[Run]:
@@ -158,15 +287,43 @@ def read(path: Path) -> Study:
         InvalidArgument: if the file cannot be read or is no study, with a sentence for each field.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InvalidArgument(f"{path} cannot be read as JSON: {error}.") from error
-    if not isinstance(data, dict):
-        raise InvalidArgument(f"{path} is no study: it holds no JSON object.")
     try:
-        return Study.model_validate({"name": re.sub(r"[^a-z0-9._-]", "-", path.stem.lower()), **data})
+        return read_plan(plan_data(text), re.sub(r"[^a-z0-9._-]", "-", path.stem.lower()))
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{path}: {error}") from error
+
+
+def plan_data(text: str) -> dict[str, Any]:
+    """The plan that is written as JSON, before it is checked.
+
+    Raises:
+        InvalidArgument: if the text is no JSON object.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(f"The plan cannot be read as JSON: {error}.") from error
+    if not isinstance(data, dict):
+        raise InvalidArgument("The plan is no JSON object, such as those in gem/studies/plans.")
+    return data
+
+
+def read_plan(data: Mapping[str, Any], name: str) -> Study:
+    """The study that plain data describe.
+
+    Args:
+        name: of the study, if the data have none.
+
+    Raises:
+        InvalidArgument: if it is no study, with a sentence for each field.
+    """
+    try:
+        return Study.model_validate({"name": name, **data})
     except ValidationError as error:
-        raise InvalidArgument(f"{path}: {error_sentence(error, Study)}") from error
+        raise InvalidArgument(error_sentence(error, Study)) from error
 
 
 @cache

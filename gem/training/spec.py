@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 
 from gem import registry
 from gem.credit import ALGORITHMS, Algorithm, CreditUnit
 from gem.errors import InvalidArgument, UsageError
 from gem.factory import make_wrapped
 from gem.training.study.alarms import StopOn
-from gem.validation.messages import error_sentence
+from gem.validation.messages import error_sentence, refused
 
 NANO_BASE = "nano-base"
 BUILT_IN_POLICIES = (NANO_BASE, "nano-wide")
@@ -211,30 +210,30 @@ class TrainingSpec(BaseModel):
         try:
             env_spec = registry.spec(env_id)
         except UsageError as error:
-            raise _refused(str(error)) from error
+            raise refused(str(error)) from error
         if env_spec.missing_packages():
-            raise _refused(f"{env_id} needs packages that are not installed: {', '.join(env_spec.missing_packages())}.")
+            raise refused(f"{env_id} needs packages that are not installed: {', '.join(env_spec.missing_packages())}.")
         return env_id
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
         if ALGORITHMS[self.algorithm].has_groups and self.episodes % self.group_size:
-            raise _refused(
+            raise refused(
                 f"GRPO plays groups of {self.group_size} episodes, and {self.episodes} episodes are no whole number "
                 "of groups."
             )
         if self.dynamic_sampling and not ALGORITHMS[self.algorithm].has_groups:
-            raise _refused("dynamic_sampling compares the episodes of a group: choose algorithm=grpo, or set it to 0.")
+            raise refused("dynamic_sampling compares the episodes of a group: choose algorithm=grpo, or set it to 0.")
         if self.minibatches > self.episodes:
-            raise _refused(f"{self.episodes} episodes cannot be {self.minibatches} minibatches.")
+            raise refused(f"{self.episodes} episodes cannot be {self.minibatches} minibatches.")
         if self.max_tokens >= self.max_length:
-            raise _refused("A response must be shorter than a sequence: raise max_length or lower max_tokens.")
+            raise refused("A response must be shorter than a sequence: raise max_length or lower max_tokens.")
         if self.sampler == "server" and not self.server_url:
-            raise _refused("With sampler=server, server_url names the server, such as http://127.0.0.1:8001/v1.")
+            raise refused("With sampler=server, server_url names the server, such as http://127.0.0.1:8001/v1.")
         if self.sampler == "server" and not self.lora_rank:
-            raise _refused("A server can follow a training of adapters only: set lora_rank.")
+            raise refused("A server can follow a training of adapters only: set lora_rank.")
         if self.sampler == "server" and ALGORITHMS[self.algorithm].has_critic:
-            raise _refused("PPO's critic is in this process, and a server does not ask it: choose another algorithm.")
+            raise refused("PPO's critic is in this process, and a server does not ask it: choose another algorithm.")
         return self
 
     @model_validator(mode="after")
@@ -244,11 +243,11 @@ class TrainingSpec(BaseModel):
             try:
                 env = make_wrapped(stage.env_id, stage.env_kwargs, self.wrappers)
             except UsageError as error:
-                raise _refused(str(error)) from error
+                raise refused(str(error)) from error
             seats = env.seats
             env.close()
             if seats > 1:
-                raise _refused(
+                raise refused(
                     f'{stage.env_id} has {seats} seats: fill the others with env_kwargs={{"opponent": "expert"}}.'
                 )
         return self
@@ -300,8 +299,3 @@ def with_settings(data: Mapping[str, Any], settings: list[str]) -> dict[str, Any
         except ValueError:
             changed[name] = value
     return changed
-
-
-def _refused(sentence: str) -> PydanticCustomError:
-    """An error whose message is exactly this sentence."""
-    return PydanticCustomError("refused", "{sentence}", {"sentence": sentence})

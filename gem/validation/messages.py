@@ -9,6 +9,7 @@ from gem.validation.near import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
+    from pydantic_core import PydanticCustomError
 
 MAX_VALUE_CHARS = 60
 """The length of the longest invalid value that a message quotes."""
@@ -44,6 +45,13 @@ def field_errors(
         field_name = ".".join(str(part) for part in detail["loc"])
         errors.append((field_name, _sentence(detail, (names or {}).get(field_name, field_name) or "It", model)))
     return errors
+
+
+def refused(sentence: str) -> PydanticCustomError:
+    """An error for a validator to raise, whose message is exactly this sentence."""
+    from pydantic_core import PydanticCustomError  # noqa: PLC0415 (the sentences alone need no Pydantic)
+
+    return PydanticCustomError("refused", "{sentence}", {"sentence": sentence})
 
 
 def error_sentence(error: ValidationError, model: type[BaseModel]) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from gem.errors import InvalidArgument
 from gem.evaluation.intervals import Interval
 from gem.studies.report import Cell, Report, Row, report
-from gem.studies.results import Results
+from gem.studies.results import FolderResults
 from gem.studies.study import Study, all_studies, find
 
 WIDTH, HEIGHT = 120, 60
@@ -127,12 +127,12 @@ class Shown:
     @property
     def matrix(self) -> list[MatrixRow]:
         """Results in environments that a policy was not trained in; empty if the study measures none."""
-        shares = {(one.trained_in, one.measured_in): one.share for one in self.report.elsewhere}
-        if not shares:
+        found = self.report.matrix
+        if found is None:
             return []
         return [
-            MatrixRow(trained, tuple(shares.get((trained, measured)) for measured in self.study.measured_in))
-            for trained in self.report.environments
+            MatrixRow(trained, tuple(None if cell is None else cell.share for cell in found.row(trained)))
+            for trained in found.trained_in
         ]
 
     @property
@@ -155,14 +155,14 @@ def study(name: str) -> Shown | None:
 
 def _state(study: Study) -> tuple[int, float]:
     """Changes whenever a result is added or replaced, as in a checkout where a study is running."""
-    times = [path.stat().st_mtime for path in Results(study).folder.rglob("*.json")]
+    times = [path.stat().st_mtime for path in FolderResults(study).folder.rglob("*.json")]
     return len(times), max(times, default=0.0)
 
 
 @lru_cache(maxsize=32)
 def _report(name: str, _state: tuple[int, float]) -> Report:
     """The report of a study, with its intervals computed once for each state of its results."""
-    found = report(Results(find(name)))
+    found = report(FolderResults(find(name)))
     _ = found.differences
     return found
 

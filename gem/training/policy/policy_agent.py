@@ -33,6 +33,8 @@ class PolicyAgent:
             policy was trained with.
         input_mode: `transcript` or `markov`; the default is the one that the policy was trained with.
         max_tokens: the most tokens of a response; the default is the number that the policy was trained with.
+        max_length: the most tokens of a sequence, as far as the model can read so many; the default is the number that
+            the policy was trained with.
         seed: of the agent's random numbers.
         device: where the policy computes, such as `cpu` or `cuda:0`.
 
@@ -48,6 +50,7 @@ class PolicyAgent:
         max_tokens: int | None = None,
         seed: int = 0,
         device: str = "cpu",
+        max_length: int | None = None,
     ) -> None:
         folder = Path(policy_location(str(path)))
         card = check_folder(folder)
@@ -56,13 +59,13 @@ class PolicyAgent:
         self.name = card.recipe or folder.name
         self._seed = seed
         self.policy = policy = load_policy(str(folder), device=device).eval()
-        max_tokens = max_tokens or card.max_tokens
+        max_tokens, max_length = max_tokens or card.max_tokens, max_length or card.max_length
         self._agent = TokenizingAgent(
             policy.prompt_format,
             make_sampler(policy, CAPACITY, max_tokens),
             input_mode=input_mode or cast("InputMode", card.input_mode),
             max_tokens=max_tokens,
-            max_length=min(card.max_length, policy.max_length or card.max_length),
+            max_length=min(max_length, policy.max_length or max_length),
             temperature=card.temperature if temperature is None else temperature,
             make_rng=self._make_rng,
             capacity=CAPACITY,

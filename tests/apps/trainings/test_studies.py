@@ -32,7 +32,7 @@ def test_every_study_has_a_page_that_says_what_its_results_allow(client: Client)
         page = tight(client.get(f"/jobs/train/studies/{study.name}/"))
         shown = pages.study(study.name)
         assert shown is not None
-        assert f"{shown.report.done} of {shown.report.total} trainings" in page
+        assert f"{shown.report.done} of {shown.report.total} runs" in page
         for sentence in shown.report.sentences:
             assert tight(sentence) in page
         assert page.count('class="multiple"') == len(shown.plots)

@@ -10,10 +10,12 @@ import pytest
 
 from gem.cli import main
 from gem.errors import InvalidArgument
-from gem.studies import documents
+from gem.studies import documents, figures
 from gem.studies.report import report
-from gem.studies.results import FOLDER, Results, RunResult
-from gem.studies.study import Run, Study, all_studies, compared, digest, find, read, trials
+from gem.studies.results import FOLDER, FolderResults, RunResult
+from gem.studies.statistics import THRESHOLDS
+from gem.studies.study import Run, Study, all_studies, compared, digest, find, measured_digests, read, trials
+from gem.training import recipes
 
 PLAN: Mapping[str, Any] = {
     "name": "small",
@@ -30,9 +32,8 @@ PLAN: Mapping[str, Any] = {
 
 
 def result(study: Study, run: Run, solved: int, *, end: float = 0.5, **changes: Any) -> RunResult:
-    spec = study.spec_of(run.environment, run.variant, run.seed, run.tuned)
     return RunResult(
-        digest=digest(spec, study.episodes),
+        digest=digest(study, run),
         tuned=run.tuned,
         episodes=study.episodes,
         solved=solved,
@@ -45,9 +46,9 @@ def result(study: Study, run: Run, solved: int, *, end: float = 0.5, **changes: 
     )
 
 
-def filled(study: Study, folder: Path, solved: Mapping[str, int], seeds: int) -> Results:
+def filled(study: Study, folder: Path, solved: Mapping[str, int], seeds: int) -> FolderResults:
     """Results in which each variant solves so many episodes, and one more with each seed."""
-    results = Results(study, folder)
+    results = FolderResults(study, folder)
     for run in compared(study, {}):
         if run.seed < seeds:
             results.write(run, result(study, run, solved[run.variant] + run.seed))
@@ -57,7 +58,7 @@ def filled(study: Study, folder: Path, solved: Mapping[str, int], seeds: int) ->
 def test_every_study_of_ours_can_be_read_and_its_results_are_of_its_plan() -> None:
     assert all_studies()
     for study in all_studies():
-        results = Results(study)
+        results = FolderResults(study)
         planned = {run.file for run in results.planned()}
         kept = {str(path.relative_to(FOLDER / study.name)) for path in (FOLDER / study.name).rglob("*.json")}
         assert kept <= planned, f"{study.name} keeps results of runs that it does not plan: {kept - planned}"
@@ -79,10 +80,10 @@ def test_seeds_come_one_after_the_other() -> None:
 def test_a_result_of_another_specification_does_not_count(tmp_path: Path) -> None:
     study = Study.model_validate(PLAN)
     filled(study, tmp_path, {"rebn": 50, "ppo": 50}, 1)
-    assert Results(study, tmp_path).done == 4
+    assert FolderResults(study, tmp_path).done == 4
     longer = {**PLAN, "environments": {**PLAN["environments"], "gcd": {"recipe": "gcd", "updates": 3}}}
-    assert Results(Study.model_validate(longer), tmp_path).done == 2
-    assert Results(Study.model_validate({**PLAN, "episodes": 200}), tmp_path).done == 0
+    assert FolderResults(Study.model_validate(longer), tmp_path).done == 2
+    assert FolderResults(Study.model_validate({**PLAN, "episodes": 200}), tmp_path).done == 0
 
 
 def test_a_file_that_was_cut_off_does_not_count(tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_file_that_was_cut_off_does_not_count(tmp_path: Path) -> None:
 
 def test_each_variant_tries_the_same_values_and_goes_on_with_its_best(tmp_path: Path) -> None:
     study = Study.model_validate({**PLAN, "tuning": {"learning_rate": [0.001, 0.002]}})
-    results = Results(study, tmp_path)
+    results = FolderResults(study, tmp_path)
     assert len(list(trials(study))) == 8
     assert [run for run in results.planned() if not run.is_trial] == [], "no value is chosen yet"
     for run in trials(study):
@@ -114,7 +115,7 @@ def test_an_order_is_said_where_the_seeds_allow_it(tmp_path: Path) -> None:
     study = Study.model_validate(PLAN)
     found = report(filled(study, tmp_path, {"rebn": 80, "ppo": 40}, 4))
     assert found.is_complete
-    assert found.sentences[0].startswith("ReBN solves more than PPO: by 40 (")
+    assert found.sentences[0].startswith("ReBN solves more than PPO by 40 (")
     assert [row.title for row in found.rows] == ["ReBN", "PPO"]
 
 
@@ -123,7 +124,7 @@ def test_no_order_is_said_of_equal_ones_or_of_two_seeds(tmp_path: Path) -> None:
     equal = report(filled(study, tmp_path / "equal", {"rebn": 50, "ppo": 50}, 4))
     assert equal.sentences == ["These trainings show no order: every difference may be zero (ReBN and PPO)."]
     few = report(filled(study, tmp_path / "few", {"rebn": 80, "ppo": 40}, 2))
-    assert "8 of 16 trainings were made" in few.sentences[0]
+    assert "8 of 16 runs were made" in few.sentences[0]
     assert few.sentences[-1] == "With fewer than 3 seeds, nothing is said about an order."
 
 
@@ -136,34 +137,133 @@ def test_only_seeds_that_every_variant_has_are_counted(tmp_path: Path) -> None:
     assert list(table["fifteen"]["rebn"]) == [0, 1, 2]
 
 
+TWO = {"gcd": {"recipe": "gcd"}, "tictactoe": {"recipe": "tictactoe"}}
+"""Environments to measure in: one of the two that are trained in, and another."""
+
+
+def measured(study: Study, folder: Path, before: Mapping[str, int], after: Mapping[str, int]) -> FolderResults:
+    """Results in which every policy solves so many episodes elsewhere, before and after its training."""
+    results = FolderResults(study, folder)
+    for run in results.planned():
+        solved = before if run.is_untrained else after
+        results.write(run, result(study, run, 50, elsewhere=dict(solved), measured=measured_digests(study)))
+    return results
+
+
 def test_results_elsewhere_are_pooled_and_shown_as_a_matrix(tmp_path: Path) -> None:
-    study = Study.model_validate({**PLAN, "measured_in": {"tictactoe": {"recipe": "tictactoe"}}})
-    results = Results(study, tmp_path)
-    for run in compared(study, {}):
-        solved = {"rebn": 10, "ppo": 30}[run.variant]
-        results.write(run, result(study, run, 50, elsewhere={"tictactoe": solved}))
+    study = Study.model_validate({**PLAN, "measured_in": TWO})
+    results = measured(study, tmp_path, {"gcd": 2, "tictactoe": 10}, {"gcd": 50, "tictactoe": 30})
+    assert results.done == results.total == 17, "16 trainings, and nano-base before any"
     found = report(results)
-    assert [(one.trained_in, one.measured_in, one.share.mean) for one in found.elsewhere] == [
-        ("fifteen", "tictactoe", 0.2),
-        ("gcd", "tictactoe", 0.2),
-    ]
-    assert "| gcd | 20 % |" in documents.markdown(found)
+    assert found.matrix is not None
+    cell = found.matrix.cells["fifteen", "tictactoe"]
+    assert cell.share.mean == 0.3
+    assert cell.before is not None
+    assert cell.before.mean == 0.1
+    assert cell.carries_over
+    assert cell.gain is None, "nobody was trained in tictactoe"
+    assert found.matrix.cells["fifteen", "gcd"].gain == 1.0
+    assert found.matrix.cells["gcd", "gcd"].is_own
+    assert found.matrix.row("gcd")[1] == found.matrix.cells["gcd", "tictactoe"]
+    page = documents.markdown(found)
+    assert "| fifteen | 50 % | 30 % |" in page
+    assert "| gcd | **50 %** | 30 % |" in page
+    assert "| *before any training* | 2 % | 10 % |" in page
+    assert "Of 3 pairs of different environments, 3 solve clearly more than before any training" in page
+    assert "Trained in fifteen, a policy solves 50 % of gcd, and 2 % before any training." in page
+
+
+def test_what_is_not_clearly_more_than_before_does_not_carry_over(tmp_path: Path) -> None:
+    study = Study.model_validate({**PLAN, "measured_in": TWO})
+    results = measured(study, tmp_path, {"gcd": 2, "tictactoe": 40}, {"gcd": 2, "tictactoe": 30})
+    found = report(results).matrix
+    assert found is not None
+    assert not any(cell.carries_over for cell in found.cells.values())
+    assert found.cells["fifteen", "gcd"].gain is None, "training there gained nothing"
+
+
+def test_a_result_is_measured_again_only_where_an_environment_is_new(tmp_path: Path) -> None:
+    study = Study.model_validate({**PLAN, "measured_in": {"gcd": {"recipe": "gcd"}}})
+    measured(study, tmp_path, {"gcd": 2}, {"gcd": 50})
+    more = FolderResults(Study.model_validate({**PLAN, "measured_in": TWO}), tmp_path)
+    run = next(run for run in more.planned() if not run.is_untrained)
+    assert more.of(run) is None
+    earlier = more.earlier(run)
+    assert earlier is not None
+    assert earlier.measured.items() <= measured_digests(more.study).items()
+
+
+def test_every_recipe_that_was_measured_can_be_taken(tmp_path: Path) -> None:
+    study = Study.model_validate({**PLAN, "environments": {}, "every_recipe": {"updates": 3}})
+    names = {recipe.name for recipe in recipes.all_recipes() if recipe.result is not None and recipe.result.rises}
+    assert set(study.environments) == set(study.measured_in) == names
+    assert {study.spec_of(name, "rebn", 0).updates for name in names} == {3}
+    assert study.measured_spec("gcd").updates == recipes.data("gcd")["updates"]
+    again = Study.model_validate(study.model_dump(mode="json"))
+    assert again == study, "a plan that is stored has the recipes of its day"
 
 
 def test_turns_are_set_beside_the_optimum(tmp_path: Path) -> None:
     study = Study.model_validate({**PLAN, "optimum_turns": {"gcd": 2.0}})
     found = report(filled(study, tmp_path, {"rebn": 50, "ppo": 50}, 4))
-    assert "Turns of solved episodes in gcd: ReBN 3.50, PPO 3.50; the best strategy needs 2 for all." in found.sentences
+    (used,) = found.turns_used
+    assert [point.turns.mean for point in used.points] == [3.5, 3.5]
+    first = "gcd: solved episodes take 3.50 turns (3.50 to 3.50) with ReBN, the fewest; the best strategy takes 2."
+    assert first in found.sentences
+    assert "gcd: no difference in turns is shown between PPO and ReBN." in found.sentences
 
 
-def test_the_page_has_the_table_and_the_figure_every_variant(tmp_path: Path) -> None:
-    found = report(filled(Study.model_validate(PLAN), tmp_path / "results", {"rebn": 80, "ppo": 40}, 4))
-    page, figure = documents.write(found, tmp_path / "out")
+def test_fewer_turns_are_said_where_the_seeds_allow_it_along_the_axis(tmp_path: Path) -> None:
+    variants = {
+        "high": {"title": "discount 1", "settings": {"discount": 1.0}},
+        "low": {"title": "discount 0.5", "settings": {"discount": 0.5}},
+        "mid": {"title": "discount 0.9", "settings": {"discount": 0.9}},
+    }
+    study = Study.model_validate({**PLAN, "variants": variants, "axis": "discount", "optimum_turns": {"gcd": 2.0}})
+    results = FolderResults(study, tmp_path)
+    turns = {"low": 3.0, "mid": 4.9, "high": 5.0}
+    for run in compared(study, {}):
+        used = turns[run.variant] + 0.1 * run.seed
+        results.write(run, result(study, run, 50).model_copy(update={"turns_when_solved": used}))
+    found = report(results)
+    (used_turns,) = found.turns_used
+    assert [point.position for point in used_turns.points] == [0.5, 0.9, 1.0]
+    said = [sentence for sentence in found.sentences if sentence.startswith("gcd")]
+    assert said[0].startswith("gcd: solved episodes take 3.15 turns (")
+    assert said[1].startswith("gcd: compared with discount 1, which takes 5.15 turns (")
+    assert "fewer are taken with discount 0.5 by 2.00 (" in said[1]
+    assert said[2] == "gcd: no difference in turns is shown between discount 1 and discount 0.9."
+
+
+def test_the_page_has_the_table_and_the_figures_every_variant(tmp_path: Path) -> None:
+    study = Study.model_validate({**PLAN, "optimum_turns": {"gcd": 2.0}})
+    found = report(filled(study, tmp_path / "results", {"rebn": 80, "ppo": 40}, 4))
+    page, curves, profiles, turns = documents.write(found, tmp_path / "out")
     assert "| ReBN | 81.5 % (" in page.read_text()
-    assert "16 of 16 trainings, 0.2 CPU hours." in page.read_text()
-    drawn = figure.read_text()
-    assert drawn.count('<g id="FillBetween') == 4
-    assert {"ReBN", "PPO", "gcd", "fifteen"} <= set(re.findall(r"<text[^>]*>([^<]+)</text>", drawn))
+    assert "16 of 16 runs, 0.2 CPU hours." in page.read_text()
+    assert all(f"]({path.name})" in page.read_text() for path in (curves, profiles, turns))
+    assert curves.read_text().count('<g id="FillBetween') == 4
+    assert profiles.read_text().count('<g id="FillBetween') == 2
+    texts = [set(re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text())) for path in (curves, profiles, turns)]
+    assert {"ReBN", "PPO", "gcd", "fifteen"} <= texts[0]
+    assert {"ReBN", "PPO", "solved, interquartile mean"} <= texts[1]
+    assert "gcd: turns of solved episodes" in texts[2]
+
+
+def test_a_profile_is_the_share_of_trainings_above_each_share(tmp_path: Path) -> None:
+    found = report(filled(Study.model_validate(PLAN), tmp_path, {"rebn": 80, "ppo": 40}, 4))
+    rebn, ppo = found.rows
+    shares = {threshold: one.mean for threshold, one in zip(THRESHOLDS, rebn.profile, strict=True)}
+    assert (shares[0.0], shares[0.8], shares[0.825], shares[1.0]) == (1.0, 0.75, 0.25, 0.0), "80, 81, 82 and 83 %"
+    assert all(one.low <= one.mean <= one.high for row in (rebn, ppo) for one in row.profile)
+
+
+def test_the_matrix_has_a_figure_with_a_frame_where_a_policy_was_trained(tmp_path: Path) -> None:
+    study = Study.model_validate({**PLAN, "measured_in": TWO})
+    found = report(measured(study, tmp_path, {"gcd": 2, "tictactoe": 10}, {"gcd": 50, "tictactoe": 30}))
+    drawn = figures.transfers(found)
+    assert {"fifteen", "gcd", "tictactoe"} <= set(re.findall(r"<text[^>]*>([^<]+)</text>", drawn))
+    assert drawn.count('<g id="patch_') == 4 + 1 + 2, "cells, a frame, and the grounds of figure and plot"
 
 
 @pytest.mark.parametrize(
@@ -175,6 +275,18 @@ def test_the_page_has_the_table_and_the_figure_every_variant(tmp_path: Path) -> 
         ({"variants": {"No Name": {"title": "x"}}}, "variants"),
         ({"variants": {"x": {"title": "x", "settings": {"learning_rat": 1}}}}, "learning_rat"),
         ({"tuning": {"learning_rate": [0.1]}}, "two values or more"),
+        ({"measured_in": {"x": {"env_id": "rg:gdc"}}}, "measured_in.x: "),
+        ({"axis": "discount"}, "The axis is discount, so each variant has to set discount to a number."),
+        ({"optimum_turns": {"chess": 3.0}}, "optimum_turns names chess, which is none of the environments."),
+        ({"environments": {"untrained": {"recipe": "gcd"}}}, "Give the environment untrained another name"),
+        ({"every_recipe": True}, "every_recipe holds the settings to change in every recipe, such as {}."),
+        (
+            {
+                "environments": {f"e{number}": {"recipe": "gcd"} for number in range(60)},
+                "variants": {f"v{number}": {"title": "x"} for number in range(4)},
+            },
+            "60 environments with 4 variants each are more than 200 pairs: leave some out.",
+        ),
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_is_refused(changes: dict[str, Any], sentence: str, tmp_path: Path) -> None:
@@ -209,10 +321,12 @@ def test_a_study_of_ones_own_is_made_once_and_goes_on(tmp_path: Path, capsys: py
     path.write_text(json.dumps(plan))
     command = ["study", "run", str(path), "--work", str(tmp_path / "work")]
     assert main([*command, "--seeds", "1"]) == 0
-    assert "2 of 4 trainings were made" in capsys.readouterr().out
+    assert "3 of 5 runs were made" in capsys.readouterr().out
     first = {file: file.stat().st_mtime for file in (tmp_path / "mine.results").rglob("*.json")}
-    assert len(first) == 2
+    assert len(first) == 3
     assert main(command) == 0
     assert "2 runs were made" in capsys.readouterr().err
     assert {file: file.stat().st_mtime for file in first} == first, "what was made is not made again"
-    assert not list((tmp_path / "work").rglob("*.safetensors")), "work is cleared away"
+    kept = list((tmp_path / "work").rglob("checkpoints/*/model.safetensors"))
+    assert len(kept) == 4, "policies are kept, to be measured in environments that come later"
+    assert json.loads((tmp_path / "mine.results" / "untrained" / "nano-base.0.json").read_text())["elsewhere"]

@@ -48,7 +48,7 @@ def test_it_learns_with_another_unit_of_credit(unit: str, mode: str, small: dict
 
 @pytest.mark.long
 @pytest.mark.parametrize("unit", CREDIT_UNITS)
-@pytest.mark.parametrize("algorithm", ["reinforce", "rebn", "ppo"])
+@pytest.mark.parametrize("algorithm", ["rebn", "ppo"])
 def test_it_finds_the_best_arm_whatever_an_action_is(
     unit: str, algorithm: str, small: dict[str, Any], tmp_path: Path
 ) -> None:
