@@ -142,10 +142,11 @@ def _draw_matrix(plot: Any, found: Matrix) -> None:
             if cell is None:
                 continue
             gain = min(1.0, max(0.0, cell.gain or 0.0))
-            box = {"facecolor": COLOURS[0], "alpha": 0.06 + 0.94 * gain, "edgecolor": "none"}
-            plot.add_patch(Rectangle((column + 0.05, line + 0.05), 0.9, 0.9, **box))
+            corner = (column + 0.05, line + 0.05)
+            alpha = 0.06 + 0.94 * gain
+            plot.add_patch(Rectangle(corner, 0.9, 0.9, facecolor=COLOURS[0], alpha=alpha, edgecolor="none"))
             if cell.is_own:
-                plot.add_patch(Rectangle((column + 0.05, line + 0.05), 0.9, 0.9, fill=False, edgecolor=INK, lw=1.2))
+                plot.add_patch(Rectangle(corner, 0.9, 0.9, fill=False, edgecolor=INK, lw=1.2))
             elif cell.carries_over:
                 plot.plot(column + 0.5, line + 0.5, "o", color=INK, ms=2)
     plot.set(xlim=(0, len(found.measured_in)), ylim=(len(found.trained_in), 0), aspect="equal")
