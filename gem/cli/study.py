@@ -16,6 +16,7 @@ from gem.validation.dependencies import FIGURE_PACKAGES, TRAINING_PACKAGES, requ
 
 if TYPE_CHECKING:
     from gem.studies.credit import CreditPoint
+    from gem.studies.judging import Truth
     from gem.studies.matrix import Matrix
     from gem.studies.report import Report, Row
     from gem.studies.results import FolderResults, RunResult
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     credit.add_argument("recipe", metavar="RECIPE", help="whose environment and settings are trained with, with PPO")
     credit.add_argument("--seed", type=int, default=0, metavar="N", help="of the training (0)")
     credit.add_argument("--updates", type=int, metavar="N", help="of the training (those of the recipe)")
+    credit.add_argument("--truth", choices=["exact", "forks"], help="exact where that is possible, by default")
     credit.add_argument("--record", action="store_true", help="keep the result with those that come with gemweb")
 
 
@@ -111,15 +113,24 @@ def _report(name: str, results: Path | None, out: Path | None) -> int:
     return 0
 
 
-def _credit(recipe: str, seed: int, updates: int | None, *, record: bool) -> int:
-    from gem.studies import credit  # noqa: PLC0415 (a quick start)
+def _credit(recipe: str, seed: int, updates: int | None, truth: Truth | None, *, record: bool) -> int:
+    from gem.studies import credit, judging  # noqa: PLC0415 (a quick start)
 
     require_installed("A study", TRAINING_PACKAGES)
-    found = credit.measure(recipe, seed=seed, updates=updates, on_point=_tell_point)
+    found = judging.measure(recipe, seed=seed, updates=updates, truth=truth, on_point=_tell_point)
+    how = "computed exactly" if found.truth == "exact" else "measured by forking"
     print(f"{recipe}, {found.env_id}, discount {found.discount:g}, seed {seed}\n")
-    headings = ["update", "solved", *(ALGORITHMS[name].title for name in ALGORITHMS), "perfect credit", "turns"]
-    table(headings, [_point_row(point) for point in found.points])
-    print("\nCorrelation of each algorithm's credit with the true advantage of the turn, measured by forking.")
+    titles = [info.title for info in ALGORITHMS.values()]
+    table(
+        ["correlation after", "solved", "return", *titles, "perfect credit", "turns"],
+        [_point_row(point) for point in found.points],
+    )
+    print()
+    table(["bias after", *titles], [_bias_row(point) for point in found.points])
+    print(
+        f"\nOf each algorithm's credit with the true advantage of the turn, {how}. Bias: mean credit minus mean truth, "
+        "in standard deviations."
+    )
     if record:
         print(f"Written: {credit.write(found)}")
     return 0
@@ -130,14 +141,19 @@ def _point_row(point: CreditPoint) -> list[str]:
     return [
         str(point.update),
         f"{point.success:.0%}",
+        f"{point.mean_return:.2f}",
         *("–" if value is None else f"{value:.2f}" for value in correlations),
         f"{point.ceiling:.2f}",
         str(point.turns),
     ]
 
 
+def _bias_row(point: CreditPoint) -> list[str]:
+    return [str(point.update), *(f"{point.algorithms[name].bias:+.2f}" for name in ALGORITHMS)]
+
+
 def _tell_point(point: CreditPoint) -> None:
-    _tell(f"update {point.update}: {point.turns} turns were forked")
+    _tell(f"update {point.update}: {point.turns} turns were judged")
 
 
 def _results(name: str, folder: Path | None) -> FolderResults:

@@ -13,9 +13,10 @@ from gem.credit import CreditUnit, Gather
 from gem.records import EpisodeRecord
 from gem.rng import SplitMix64
 from gem.rollout import EpisodeRequest, rollout
+from gem.training.policy.contexts import ContextWriter, ResponseSpan, TokenSequence
 from gem.training.policy.policies import Policy
 from gem.training.policy.sampler import Sampler
-from gem.training.policy.tokenizing_agent import CUT_OFF_ACTION, ResponseSpan, TokenizingAgent, TokenSequence
+from gem.training.policy.tokenizing_agent import CUT_OFF_ACTION, TokenizingAgent
 from gem.training.spec import Stage, TrainingSpec
 
 FIRST_SEED = 2**40
@@ -134,12 +135,15 @@ class Collector:
         self._update = 0
         self._stream: tuple[int, ...] = ()
         """The part of the random numbers' key that all responses of a batch share."""
-        self._agent = TokenizingAgent(
+        writer = ContextWriter(
             policy.prompt_format,
-            sampler,
             input_mode=spec.input_mode,
             max_tokens=spec.max_tokens,
             max_length=spec.max_length,
+        )
+        self._agent = TokenizingAgent(
+            writer,
+            sampler,
             temperature=spec.temperature,
             make_rng=self._make_rng,
             capacity=len(share),
@@ -180,7 +184,7 @@ class Collector:
         seconds = time.perf_counter() - began
         contexts = self._agent.contexts
         episodes = [
-            PlayedEpisode(record, contexts[record.index].sequences, record.index // group_size)
+            PlayedEpisode(record, contexts[record.index, 0].sequences, record.index // group_size)
             for record in records
             if not record.failure
         ]

@@ -26,9 +26,9 @@ from gem.credit import Credit, CreditUnit, Turns, by_token, by_turn
 from gem.errors import GemError
 from gem.rng import SplitMix64, shuffle
 from gem.training.collector import PlayedEpisode
+from gem.training.policy.contexts import TokenSequence
 from gem.training.policy.policies import Policy, tf32_matmul
 from gem.training.policy.sampler import microbatches
-from gem.training.policy.tokenizing_agent import TokenSequence
 from gem.training.processes import Processes
 from gem.training.spec import Schedule, TrainingSpec
 

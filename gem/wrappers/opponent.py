@@ -48,6 +48,10 @@ class Opponent(EnvWrapper):
         """The seat acted from in this episode."""
         self._turn = 0
 
+    def replace_agent(self, agent: Agent) -> None:
+        """Let another agent decide from now on; `opponent` stays as it is."""
+        self._agent = agent
+
     @property
     def seats(self) -> int:
         """One: the others are taken."""

@@ -11,7 +11,9 @@ from gem.studies import credit
 from gem.studies.credit import CreditStudy
 
 WIDTH, HEIGHT = 120, 60
-"""Of the box that a curve is drawn in; its height is a correlation from 0 to 1."""
+"""Of the box that a curve is drawn in."""
+LOWEST_CORRELATION = -0.2
+"""At the lower edge of its box; the upper edge is 1."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class CreditRow:
     colour: int
     line: str
     """The path of its correlation, update by update."""
+    bias_line: str
+    """The path of its bias."""
     correlation: float | None
     bias: float
 
@@ -51,6 +55,11 @@ class CreditPlot:
         return sorted(rows, key=lambda row: -(row.correlation or 0.0))
 
     @property
+    def is_exact(self) -> bool:
+        """Whether the truth was computed in all of them, and not measured by forking."""
+        return all(study.truth == "exact" for study in self.studies)
+
+    @property
     def ceiling(self) -> float:
         """The correlation that perfect credit would have, on average."""
         return _mean([p.ceiling for study in self.studies for p in study.points if p.has_signal])
@@ -58,7 +67,34 @@ class CreditPlot:
     @property
     def ceiling_line(self) -> str:
         """Its path."""
-        return _path([statistics.fmean(p.ceiling for p in points) for points in self._points])
+        return _correlation_path([statistics.fmean(p.ceiling for p in points) for points in self._points])
+
+    @property
+    def zero_line(self) -> str:
+        """The path of a correlation of 0."""
+        return _correlation_path([0.0] * len(self._points))
+
+    @property
+    def bias_limit(self) -> float:
+        """The bias at the edges of its box."""
+        biases = [abs(value) for name in ALGORITHMS for value in self._biases(name)]
+        return max(0.5, *biases) if biases else 0.5
+
+    @property
+    def return_line(self) -> str:
+        """The path of the mean return, from the lowest to the highest of it."""
+        low, high = self.returns
+        return _path(self._returns, low, max(high, low + 1e-9))
+
+    @property
+    def returns(self) -> tuple[float, float]:
+        """The lowest and the highest mean return."""
+        return min(self._returns), max(self._returns)
+
+    @property
+    def solved_line(self) -> str:
+        """The path of the share solved, from 0 to 1."""
+        return _path([statistics.fmean(point.success for point in points) for points in self._points], 0.0, 1.0)
 
     @property
     def solved(self) -> tuple[float, float]:
@@ -75,6 +111,13 @@ class CreditPlot:
     def _points(self) -> list[tuple[credit.CreditPoint, ...]]:
         return list(zip(*(study.points for study in self.studies), strict=False))
 
+    @property
+    def _returns(self) -> list[float]:
+        return [statistics.fmean(point.mean_return for point in points) for points in self._points]
+
+    def _biases(self, name: Algorithm) -> list[float]:
+        return [statistics.fmean(point.algorithms[name].bias for point in points) for points in self._points]
+
     def _row(self, name: Algorithm, colour: int) -> CreditRow:
         means = []
         for points in self._points:
@@ -83,7 +126,15 @@ class CreditPlot:
         known = [value for study in self.studies if (value := study.mean_correlation(name)) is not None]
         biases = [abs(p.algorithms[name].bias) for study in self.studies for p in study.points if p.has_signal]
         correlation = statistics.fmean(known) if known else None
-        return CreditRow(ALGORITHMS[name].title, colour, _path(means), correlation, _mean(biases))
+        limit = self.bias_limit
+        return CreditRow(
+            ALGORITHMS[name].title,
+            colour,
+            _correlation_path(means),
+            _path(self._biases(name), -limit, limit),
+            correlation,
+            _mean(biases),
+        )
 
 
 def credit_plots() -> list[CreditPlot]:
@@ -95,9 +146,15 @@ def _mean(values: Sequence[float]) -> float:
     return statistics.fmean(values) if values else 0.0
 
 
-def _path(values: Sequence[float]) -> str:
+def _correlation_path(values: Sequence[float]) -> str:
+    return _path(values, LOWEST_CORRELATION, 1.0)
+
+
+def _path(values: Sequence[float], low: float, high: float) -> str:
+    """A line through values, update by update, in a box from `low` to `high`."""
     points = (
-        f"{WIDTH * place / max(1, len(values) - 1):.1f} {HEIGHT * (1 - max(0.0, value)):.1f}"
+        f"{WIDTH * place / max(1, len(values) - 1):.1f} "
+        f"{HEIGHT * (1 - (min(max(value, low), high) - low) / (high - low)):.1f}"
         for place, value in enumerate(values)
     )
     return "M" + " L".join(points)

@@ -115,8 +115,12 @@ class KuhnPoker(MultiAgentEnv):
             f"\\boxed{{fold}}. {winner} wins two chips."
         )
 
+    def random_actions(self) -> list[str]:
+        """See `MultiAgentEnv.random_actions`."""
+        return [f"\\boxed{{{action}}}" for action in self.legal_actions()]
+
     def _random_action(self, rng: SplitMix64) -> str:
-        return f"\\boxed{{{choice(rng, self.legal_actions())}}}"
+        return choice(rng, self.random_actions())
 
     def _get_own_state(self) -> State:
         return {"cards": list(self.cards), "history": list(self.history), "shown": self.is_showdown}

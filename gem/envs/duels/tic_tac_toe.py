@@ -100,8 +100,12 @@ class TicTacToe(MultiAgentEnv):
             f"1 to 9. {MARKS[1 - self.acting]} wins."
         )
 
+    def random_actions(self) -> list[str]:
+        """See `MultiAgentEnv.random_actions`."""
+        return [f"\\boxed{{{cell + 1}}}" for cell in self.empty_cells() or [0]]
+
     def _random_action(self, rng: SplitMix64) -> str:
-        return f"\\boxed{{{choice(rng, self.empty_cells() or [0]) + 1}}}"
+        return choice(rng, self.random_actions())
 
     def _get_own_state(self) -> State:
         return {"board": list(self.board), "last": self.last}

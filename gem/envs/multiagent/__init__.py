@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 
 from gem.core import Info, State, Step
 from gem.envs.game import BoxedEnv
+from gem.errors import MissingMethod
 from gem.seats import SPECTATOR, with_success
 from gem.validation.values import check_action
 
@@ -72,6 +73,14 @@ class MultiAgentEnv(BoxedEnv):
     @abstractmethod
     def _suffix(self, seat: int) -> str:
         """The board as `seat` (or `SPECTATOR`) may see it, followed by the prompt if the seat is to act."""
+
+    def random_actions(self) -> list[str]:
+        """The actions of which `sample_random_action` draws one, each with the same probability.
+
+        Raises:
+            MissingMethod: if the environment does not draw so, or does not say.
+        """
+        raise MissingMethod(f"{type(self).__name__} does not list its random actions: define random_actions().")
 
     def _briefing(self, seat: int) -> str:
         """The text that only `seat` reads at the beginning."""

@@ -111,6 +111,12 @@ class SlotCache:
                 tensors.append(tensor)
         self.length = new_length
 
+    def select(self, slots: Tensor) -> None:
+        """Keep these slots only, in this order; a slot may be kept several times."""
+        self.slots = len(slots)
+        for tensors in (self.keys, self.values):
+            tensors[:] = [tensor[slots] for tensor in tensors]
+
 
 class CachePositions(NamedTuple):
     """Where new tokens are written into the cache: their slots, their positions, and what each may attend to."""
@@ -254,6 +260,14 @@ class Nano(nn.Module):
             x_BTD = x_BTD + layer.self_attn(layer.input_layernorm(x_BTD), rotation, i, cache, positions)
             x_BTD = x_BTD + layer.mlp(layer.post_attention_layernorm(x_BTD))
         return self.model.norm(x_BTD)  # type: ignore[no-any-return]
+
+    def read(self, ids_BT: Tensor, cache: SlotCache, slots_B: Tensor, starts_B: Tensor) -> Tensor:
+        """Read new tokens into slots of a cache, from the positions `starts_B` on; their hidden states, (B, T, D)."""
+        positions_BT = starts_B[:, None] + torch.arange(ids_BT.shape[1], device=ids_BT.device)[None]
+        length = int(positions_BT.max()) + 1
+        cache.reserve(length, self.model.embed_tokens.weight)
+        mask_B1TL = torch.arange(length, device=ids_BT.device)[None, None, None] <= positions_BT[:, None, :, None]
+        return self.hidden(ids_BT, cache, CachePositions(slots_B, positions_BT, mask_B1TL, length))
 
     def logits(self, hidden: Tensor) -> Tensor:
         """The logits of the next token, (..., D) to (..., V)."""

@@ -12,13 +12,15 @@ from gem.agents.agent import Decision, Request
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64
 from gem.training.checkpoints.folder_check import check_folder
+from gem.training.policy.contexts import ContextWriter, InputMode
 from gem.training.policy.policies import load_policy
 from gem.training.policy.prompts import policy_location
 from gem.training.policy.sampler import make_sampler
-from gem.training.policy.tokenizing_agent import InputMode, TokenizingAgent
+from gem.training.policy.tokenizing_agent import TokenizingAgent
 
 CAPACITY = 256
-"""Number of episodes whose tokens are kept; those of a forgotten episode are encoded again from its past turns."""
+"""Number of episodes, or seats of episodes, whose tokens are kept; those of a forgotten one are encoded again from its
+past turns."""
 
 
 class PolicyAgent:
@@ -60,12 +62,15 @@ class PolicyAgent:
         self._seed = seed
         self.policy = policy = load_policy(str(folder), device=device).eval()
         max_tokens, max_length = max_tokens or card.max_tokens, max_length or card.max_length
-        self._agent = TokenizingAgent(
+        self.writer = ContextWriter(
             policy.prompt_format,
-            make_sampler(policy, CAPACITY, max_tokens),
             input_mode=input_mode or cast("InputMode", card.input_mode),
             max_tokens=max_tokens,
             max_length=min(max_length, policy.max_length or max_length),
+        )
+        self._agent = TokenizingAgent(
+            self.writer,
+            make_sampler(policy, CAPACITY, max_tokens),
             temperature=card.temperature if temperature is None else temperature,
             make_rng=self._make_rng,
             capacity=CAPACITY,

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gem.rng import RandomSource
-from gem.training.policy.nano import CachePositions, SlotCache
+from gem.training.policy.nano import SlotCache
 from gem.training.policy.policies import AutoPolicy, NanoPolicy, Policy
 
 INFERENCE_FACTOR = 4
@@ -131,11 +131,7 @@ class SlotSampler:
 
     def _forward(self, ids_BT: Tensor, slots_B: Tensor, starts_B: Tensor) -> Tensor:
         """Read new tokens into the slots from `starts_B` on; their hidden states, (B, T, D)."""
-        positions_BT = starts_B[:, None] + torch.arange(ids_BT.shape[1], device=ids_BT.device)[None]
-        length = int(positions_BT.max()) + 1
-        self._cache.reserve(length, self.policy.net.model.embed_tokens.weight)
-        mask_B1TL = torch.arange(length, device=ids_BT.device)[None, None, None] <= positions_BT[:, None, :, None]
-        return self.policy.net.hidden(ids_BT, self._cache, CachePositions(slots_B, positions_BT, mask_B1TL, length))
+        return self.policy.net.read(ids_BT, self._cache, slots_B, starts_B)
 
 
 class TransformersSampler:

@@ -7,7 +7,7 @@ import pytest
 
 from gem.cli import main
 from gem.errors import InvalidArgument
-from gem.studies import credit
+from gem.studies import credit, judging
 from gem.studies.credit import AlgorithmCredit, CreditPoint, CreditStudy, Judged
 
 
@@ -67,7 +67,7 @@ def test_what_comes_with_the_engine_can_be_read() -> None:
 
 def test_episodes_of_one_turn_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InvalidArgument, match="no credit to divide"):
-        credit.measure("gcd")
+        judging.measure("gcd")
     assert main(["study", "credit", "gues-easy"]) == 2
     assert "Did you mean guess-easy?" in capsys.readouterr().err
 
@@ -75,8 +75,8 @@ def test_episodes_of_one_turn_are_refused(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.long
 def test_credit_is_measured_beside_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """ReBN's credit and REINFORCE's differ in a shift alone; forks tell good moves from bad ones."""
-    monkeypatch.setattr(credit, "POINTS", 2)
-    found = credit.measure("fifteen-easy", updates=1)
+    monkeypatch.setattr(judging, "POINTS", 2)
+    found = judging.measure("fifteen-easy", updates=1)
     assert [point.update for point in found.points] == [0, 1]
     for point in found.points:
         by_name = point.algorithms

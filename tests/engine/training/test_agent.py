@@ -52,6 +52,6 @@ def test_another_process_goes_on_with_what_was_kept_of_the_past(tiny: Path) -> N
         observation, _, _, _, info = env.step(decision.action)
     (expected,) = first.act([Request(env, observation, info, 4)])
     assert other.act([Request(env, observation, info, 4, past=past)]) == [expected]
-    sequences = [agent._agent.contexts[id(env)].sequences[-1].tokens for agent in (first, other)]  # type: ignore[attr-defined]
+    sequences = [agent._agent.contexts[id(env), 0].sequences[-1].tokens for agent in (first, other)]  # type: ignore[attr-defined]
     assert sequences[0] == sequences[1]
     assert forgetful.act([Request(env, observation, info, 4)])

@@ -7,6 +7,7 @@ import pytest
 
 from gem.agents.agent import Request
 from gem.rng import SplitMix64
+from gem.training.policy.contexts import ContextWriter
 from gem.training.policy.prompts import ChatPromptFormat
 from gem.training.policy.sampler import Response
 from gem.training.policy.tokenizing_agent import TokenizingAgent
@@ -74,11 +75,8 @@ class Script:
 
 def agent_of(prompt_format: ChatPromptFormat, script: Script, max_length: int) -> TokenizingAgent:
     return TokenizingAgent(
-        prompt_format,
+        ContextWriter(prompt_format, input_mode="transcript", max_tokens=8, max_length=max_length),
         script,
-        input_mode="transcript",
-        max_tokens=8,
-        max_length=max_length,
         temperature=1.0,
         make_rng=lambda _: SplitMix64(0),
         capacity=1,
@@ -139,7 +137,7 @@ def test_a_prompt_that_does_not_fit_is_said_to_be_shortened(tiny: Path) -> None:
         agent = agent_of(prompt_format, Script(*responses), longest)
         for turn, observation in enumerate(["What?", "And now?"], 1):
             agent.act([Request(Bandit(), observation, {}, turn, 0, past=[], episode=0)])
-        assert [sequence.is_truncated for sequence in agent.contexts[0].sequences] == said
+        assert [sequence.is_truncated for sequence in agent.contexts[0, 0].sequences] == said
 
 
 def test_without_a_template_a_text_begins_as_the_tokenizer_begins_it(tiny: Path) -> None:

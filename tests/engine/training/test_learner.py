@@ -22,9 +22,9 @@ from gem.training.learner import (
     learning_rate,
     training_examples,
 )
+from gem.training.policy.contexts import ResponseSpan, TokenSequence
 from gem.training.policy.policies import Policy
 from gem.training.policy.prompts import load_prompt_format
-from gem.training.policy.tokenizing_agent import ResponseSpan, TokenSequence
 from gem.training.processes import Processes
 from gem.training.spec import TrainingSpec, read_spec
 from tests.engine.training.conftest import BANDIT
