@@ -94,9 +94,10 @@ class Dynamics:
         return self._transitions.get((key, action))
 
     def _enumerate(self, key: Key, action: str) -> list[Transition]:
-        start, found, pending = self.situations[key], [], [()]
+        start, found = self.situations[key], []
+        pending: list[tuple[int, ...]] = [()]
         while pending:
-            script: tuple[int, ...] = pending.pop()
+            script = pending.pop()
             self._replies.begin(script)
             self.env.set_state(start.state)
             observation, reward, terminated, truncated, info = self.env.step(action)

@@ -33,7 +33,7 @@ BATCH = 512
 class Chooser(Protocol):
     """An agent that says how probable its responses are."""
 
-    def distributions(self, requests: Iterable[Request]) -> list[Distribution]:
+    def distributions(self, requests: Iterable[Request]) -> Sequence[Distribution]:
         """The responses to each request with their probabilities.
 
         Each request is read before the next one is taken, because all have the same environment.

@@ -27,6 +27,8 @@ play has hundreds of misspelled responses below it, which together are a few in 
 histories, so more can be followed there."""
 PROMPTS = 64
 """Prompts whose responses are followed at the same time."""
+Branch = tuple[int, tuple[int, ...], float]
+"""The index of a prompt, the tokens written after it so far, and their log-probability."""
 
 
 class PolicyChooser:
@@ -69,8 +71,7 @@ def _follow(
 ) -> list[dict[str, float]]:
     reader: _Reader = _SlotReader(policy) if isinstance(policy, NanoPolicy) else _PlainReader(policy)
     hidden_BD = reader.begin(prompts)
-    branches = [(owner, (), 0.0) for owner in range(len(prompts))]
-    """Of each branch the index of its prompt, the tokens written so far, and their log-probability."""
+    branches: list[Branch] = [(owner, (), 0.0) for owner in range(len(prompts))]
     found: list[dict[str, float]] = [{} for _ in prompts]
     for length in range(1, max_tokens + 1):
         rows, tokens, logps = _likely_tokens(policy, hidden_BD, branches, temperature, floor)
@@ -97,7 +98,7 @@ def _follow(
 def _likely_tokens(
     policy: Policy,
     hidden_BD: Tensor,
-    branches: Sequence[tuple[int, tuple[int, ...], float]],
+    branches: Sequence[Branch],
     temperature: float,
     floor: float,
 ) -> tuple[list[int], list[int], list[float]]:

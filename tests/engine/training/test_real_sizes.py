@@ -104,7 +104,7 @@ def test_a_sequence_longer_than_the_model_reads_is_refused(
     with pytest.raises(InvalidArgument, match=r"max_length is 2048: lower it, for .* reads 512 tokens at most"):
         train(read_spec({**small, "model": str(qwen3), "max_length": 2048}), tmp_path / "run")
     agent = PolicyAgent(tiny)  # it has no card, whose max_length would be 1024
-    assert agent._agent.max_length == 256
+    assert agent.writer.max_length == 256
 
 
 def test_a_full_memory_is_a_reason_with_what_to_do(
