@@ -14,6 +14,7 @@ from django.conf import settings
 
 from apps.accounts.models import Viewer
 from gem.tools import tool_catalog
+from gem.training.spec import BUILT_IN_POLICIES
 
 AGENT = "agent:"
 """The prefix of a `model` that names an agent of this site, whose weights the training starts from."""
@@ -36,10 +37,8 @@ def refusals(owner: Viewer, request: Mapping[str, Any]) -> list[str]:
 def _policy(request: Mapping[str, Any]) -> Iterator[str]:
     model = str(request.get("model") or "")
     if model and not model.startswith(AGENT) and not ON_A_HUB.fullmatch(model):
-        yield (
-            f"{model}: {ONLY_STAFF} use a server folder. "
-            "Name nano-base, nano-wide, a model on a hub, or a checkpoint here."
-        )
+        ours = ", ".join(BUILT_IN_POLICIES)
+        yield f"{model}: {ONLY_STAFF} use a server folder. Name {ours}, a model on a hub, or a checkpoint here."
     if request.get("server_url"):
         yield f"server_url: {ONLY_STAFF} set it. Leave it and the sampler out."
 

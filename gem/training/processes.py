@@ -1,4 +1,4 @@
-"""One training in several processes: what they exchange. With one process nothing is sent.
+"""One training in several processes: what they exchange. Without torchrun nothing is sent.
 
     torchrun --nproc-per-node 2 -m gem.training --recipe guess-easy --folder runs/guess
 
@@ -29,7 +29,9 @@ class Processes:
         self.rank = int(os.environ.get("RANK", "0"))
         self.count = int(os.environ.get("WORLD_SIZE", "1"))
         self.device = device
-        if self.count > 1 and not distributed.is_initialized():
+        self.has_group = self.count > 1 or distributed.is_torchelastic_launched()
+        """Whether numbers are sent: also by a single process, if torchrun started it."""
+        if self.has_group and not distributed.is_initialized():
             distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo", timeout=TIMEOUT)
 
     @property
@@ -39,7 +41,7 @@ class Processes:
 
     def gather(self, numbers: list[float]) -> list[float]:
         """The numbers of all processes, in the order of their ranks."""
-        if self.count == 1:
+        if not self.has_group:
             return numbers
         lengths = [int(length) for length in self._all_gather(torch.tensor([len(numbers)], dtype=torch.float64))]
         padded = torch.zeros(max(lengths), dtype=torch.float64)
@@ -49,7 +51,7 @@ class Processes:
 
     def add_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
         """Replace each gradient by its sum over all processes; a process without a gradient adds 0."""
-        if self.count > 1:
+        if self.has_group:
             for parameter in parameters:
                 if parameter.grad is None:
                     parameter.grad = torch.zeros_like(parameter)
@@ -57,7 +59,7 @@ class Processes:
 
     def total(self, numbers: list[float]) -> list[float]:
         """The sum of each number over all processes."""
-        if self.count == 1:
+        if not self.has_group:
             return numbers
         tensor = torch.tensor(numbers, dtype=torch.float64).to(self.device)
         distributed.all_reduce(tensor)
@@ -84,7 +86,7 @@ class Processes:
 
     def close(self) -> None:
         """End the communication with the other processes."""
-        if self.count > 1 and distributed.is_initialized():
+        if self.has_group and distributed.is_initialized():
             distributed.destroy_process_group()
 
     def _all_gather(self, tensor: Tensor) -> Tensor:

@@ -16,9 +16,10 @@ from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
 
 NANO_BASE = "nano-base"
-BUILT_IN_POLICIES = (NANO_BASE, "nano-wide")
-"""The names of the policies that come with the engine: the one that trainings begin with by default, and a larger one
-that has also seen how answers to some 50 datasets and actions in more games are written."""
+BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large")
+"""The names of the policies that come with the engine: the one that trainings begin with by default, a larger one that
+has also seen how answers to some 50 datasets and actions in more games are written, and the largest, which has also
+seen tools and programs."""
 
 RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
 """Present names of settings by the names that they had in specifications of earlier versions."""
@@ -79,7 +80,9 @@ class TrainingSpec(BaseModel):
     wrappers: tuple[dict[str, Any], ...] = Field(default=(), description="Wrappers as plain data, innermost first.")
     curriculum: tuple[Stage, ...] = Field(default=(), description="Easier environments to train in first, in order.")
 
-    model: str = Field(default=NANO_BASE, description="nano-base, nano-wide, a folder, or the id of a model on a hub.")
+    model: str = Field(
+        default=NANO_BASE, description="nano-base, -wide or -large, a folder, or the id of a hub's model."
+    )
     lora_rank: int = Field(
         default=0, ge=0, le=512, description="Rank of low-rank adapters, which alone are trained; 0 trains all weights."
     )

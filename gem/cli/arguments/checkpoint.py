@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint",
         type=Path,
         metavar="FOLDER",
-        help="a checkpoint; or the folder of a training, for its newest checkpoint; or nano-base or nano-wide",
+        help="a checkpoint; or the folder of a training, for its newest checkpoint; or nano-base, -wide or -large",
     )
     group.add_argument("--device", help="the device of the policy, such as cuda (cpu)")
 

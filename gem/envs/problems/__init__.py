@@ -40,6 +40,12 @@ DRAWN: Mapping[str, str] = {
     "hard": "Word problems of four steps and more, or with a thought that has to be found first.",
 }
 """Level of generated word problems to a summary."""
+DRAWN_CODE: Mapping[str, str] = {
+    "easy": "Programs of one or two lines.",
+    "medium": "Programs with a loop or a condition.",
+    "hard": "Programs of several steps, or with a thought that has to be found first.",
+}
+"""Level of generated programming problems to a summary."""
 LOGIC_DEPTHS = (0, 1, 2, 3, 5)
 SAMPLE_NOTE = "It plays on a built-in sample until the data are there: `gemweb data fetch {}`"
 
@@ -115,4 +121,15 @@ for env_id, summary in CODE.items():
         turns="single",
         board="code",
         summary=f"{summary} {SAMPLE_NOTE.format(env_id)}",
+    )
+for suffix, level in {"": "easy", "-easy": "easy", "-medium": "medium", "-hard": "hard"}.items():
+    register(
+        f"code:Drawn-v0{suffix}",
+        "gem.envs.problems.drawn_code:DrawnCodeEnv",
+        replay="taped",
+        cost="slow",
+        turns="single",
+        board="code",
+        summary=f"{DRAWN_CODE[level]} Constants and tests are drawn from the seed.",
+        level=level,
     )

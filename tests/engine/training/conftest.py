@@ -16,8 +16,11 @@ from gem.rng import SplitMix64, choice
 from gem.training.policy.nano import Nano, nano_config
 from gem.training.policy.policies import write_weights
 from gem.training.policy.prompts import NanoPromptFormat
-from tools.nano_base import Source, encode, pieces, pretrain
-from tools.nano_tokenizer import train_tokenizer
+from tools.nano_base.corpus import Corpus
+from tools.nano_base.pieces import play as play_at_random
+from tools.nano_base.pretraining import encode, pretrain
+from tools.nano_base.source import Source
+from tools.nano_base.tokenizer import train_tokenizer
 
 ARMS = {"A": 0.1, "B": 0.3, "C": 1.0, "D": 0.5}
 BANDIT, STUCK = "test:TrainingBandit-v0", "test:StuckBandit-v0"
@@ -104,11 +107,11 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("tiny")
     with registered():
-        found = list(pieces(Source(BANDIT, 1000, transcripts=True), 200, 0))
+        found = list(play_at_random(Source(BANDIT, 1000, transcripts=True), 200, 0))
     prompt_format = NanoPromptFormat(train_tokenizer("".join(piece) for piece in found))
     net = Nano(nano_config(prompt_format.tokenizer.get_vocab_size(), hidden=32, layers=1, max_length=256))
     net.initialize(torch.Generator().manual_seed(0))
-    losses = list(pretrain(net, encode(prompt_format, found), 150, 0, 1024))
+    losses = list(pretrain(net, Corpus.of(prompt_format, encode(prompt_format, found)), 150, 0, 1024))
     assert losses[-1] < 0.3 * losses[0]
     write_weights(net, folder)
     for name, content in prompt_format.tokenizer_files.items():

@@ -19,6 +19,8 @@ from gem.training.trainer import train
         ("nano-wide", "game:GuessTheNumber-v0-easy"),
         ("nano-wide", "duel:KuhnPoker-v0-vs-random"),
         ("nano-wide", "rg:gcd"),
+        ("nano-large", "rg:count_bits"),
+        ("nano-large", "game:Mastermind-v0-easy"),
     ],
 )
 def test_it_knows_how_actions_are_written(policy: str, env_id: str) -> None:

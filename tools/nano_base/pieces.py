@@ -1,0 +1,141 @@
+"""Random play as pieces of text: what was read and what was done, by turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gem import registry
+from gem.core import Env
+from gem.factory import make_wrapped
+from gem.rng import SplitMix64, choice, randbelow, randint, sample
+from gem.training.policy.prompts import board_text, observation_text
+from tools.nano_base.source import Source
+
+BOARDS_OF_AN_EPISODE = 3
+SPOKEN = ("game", "duel", "dialogue", "rg")
+"""Categories whose environments, in every difficulty, the tokenizer has seen."""
+EPISODES_TO_READ = 12
+"""How many episodes of each of those the tokenizer is learned from."""
+NUMBER, WORD = re.compile(r"\d+"), re.compile(r"[A-Za-z]+")
+MOST_WORDS = 3
+"""Of a random answer or query."""
+
+Piece = list[str]
+"""Texts and actions, by turns: text, action, text, action ... text."""
+
+
+def play(source: Source, count: int, seed: int) -> Iterator[Piece]:
+    """What was read and done in random episodes."""
+    wrappers = [dict(pairs) for pairs in source.wrappers]
+    env = make_wrapped(source.env_id, dict(source.kwargs), wrappers)
+    for number in range(source.episodes * count // 1000):
+        draw = SplitMix64(seed, number)
+        yield from _episode(env, source, randbelow(draw, 2**53), draw)
+    env.close()
+
+
+def play_everything(seed: int) -> Iterator[Piece]:
+    """A few random episodes of every environment that can be played here."""
+    for spec in registry.specs():
+        if spec.category in SPOKEN and not spec.missing_packages():
+            opponent = (("opponent", "random"),) if spec.seats > 1 else ()
+            source = Source(spec.id, EPISODES_TO_READ, transcripts=True, kwargs=opponent)
+            yield from play(source, 1000, seed)
+
+
+def _episode(env: Env, source: Source, seed: int, draw: SplitMix64) -> list[Piece]:
+    if source.answers == "of another seed":
+        return [_question(env, seed, randbelow(draw, 2**53))]
+    observation, info = env.reset(seed=seed)
+    if source.answers == "unjudged":
+        return [[observation_text(observation, info), env.sample_random_action(), ""]]
+    spec = env.unwrapped.spec
+    assert spec is not None
+    tale: Piece = []
+    boards: list[Piece] = []
+    is_over = False
+    while not is_over:
+        shown = board_text(spec.family, observation, info, env.view())
+        tale += [observation_text(observation, info), ""]
+        tale[-1] = action = _action(env, source, tale, draw)
+        observation, _, terminated, truncated, info = env.step(action)
+        is_over = terminated or truncated
+        boards.append([shown, action, observation_text(observation, info)])
+    if not source.transcripts:
+        return sample(draw, boards, min(len(boards), BOARDS_OF_AN_EPISODE))
+    names_the_answer = source.answers is not None and not isinstance(source.answers, tuple)
+    return [[*tale, "" if names_the_answer else observation_text(observation, info)]]
+
+
+def _question(env: Any, seed: int, other_seed: int) -> Piece:
+    """A question with the answer to another one. What is said of it is left out, for it names the right answer."""
+    env.reset(seed=other_seed)
+    action = env.unwrapped.reference_action() or env.sample_random_action()
+    return [observation_text(*env.reset(seed=seed)), action, ""]
+
+
+def _action(env: Env, source: Source, tale: Piece, draw: SplitMix64) -> str:
+    """A random action.
+
+    Args:
+        tale: what was said and done so far.
+    """
+    match source.answers:
+        case (low, high):
+            return f"\\boxed{{{randint(draw, low, high)}}}"
+        case "from the text":
+            return _word_answer(tale, draw) if "<answer>" in tale[0] else _number_answer(tale, draw)
+        case "with Python":
+            return (
+                _number_answer(tale, draw)
+                if _stops(tale, draw)
+                else f"<python>print({_expression(tale, draw)})</python>"
+            )
+        case "with search":
+            if _stops(tale, draw):
+                return _word_answer(tale, draw)
+            return f"<search>{_words(tale[0], draw)}</search>"
+        case _:
+            return env.sample_random_action()
+
+
+def _stops(tale: Piece, draw: SplitMix64) -> bool:
+    """Whether no more tools are used: one in six uses none, five in six have enough after one."""
+    return randbelow(draw, 6) < (1 if len(tale) <= 2 else 5)
+
+
+def _number_answer(tale: Piece, draw: SplitMix64) -> str:
+    """A number that was said last, or before, or never."""
+    last, said = NUMBER.findall(tale[-2]), NUMBER.findall(tale[0].partition("\n")[0])
+    numbers = (last, said, [str(randbelow(draw, 1000))])[randbelow(draw, 3)] or ["0"]
+    return f"\\boxed{{{choice(draw, numbers)}}}"
+
+
+def _expression(tale: Piece, draw: SplitMix64) -> str:
+    """Numbers of the task, or others, with signs between them."""
+    said = NUMBER.findall(tale[0].partition("\n")[0]) or ["1"]
+    parts = [choice(draw, said) if randbelow(draw, 4) else str(randbelow(draw, 100))]
+    for _ in range(randint(draw, 1, 2)):
+        parts += [
+            choice(draw, ("+", "-", "*", "*")),
+            choice(draw, said) if randbelow(draw, 4) else str(randbelow(draw, 100)),
+        ]
+    return " ".join(parts)
+
+
+def _word_answer(tale: Piece, draw: SplitMix64) -> str:
+    return f"<answer>{_words(tale[-2] if randbelow(draw, 4) else tale[0], draw)}</answer>"
+
+
+def _words(text: str, draw: SplitMix64) -> str:
+    """One to three words in a row; those that begin with a capital more often."""
+    words = list(WORD.finditer(text)) or [WORD.search("none")]
+    names = [place for place, word in enumerate(words) if word and word.group()[0].isupper()]
+    first = choice(draw, names) if names and randbelow(draw, 3) else randbelow(draw, len(words))
+    last = min(first + randbelow(draw, MOST_WORDS), len(words) - 1)
+    begin, end = words[first], words[last]
+    assert begin is not None
+    assert end is not None
+    return text[begin.start() : end.end()]
