@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from gem.cli.output.tables import table
 from gem.factory import make_wrapped
@@ -104,7 +105,8 @@ def _of_constant(records: Sequence[EpisodeRecord], spec: TrainingSpec) -> int:
     solved = 0
     for record in records:
         env.reset(seed=record.identity.seed)
-        is_over, info = False, {}
+        is_over = False
+        info: dict[str, Any] = {}
         while not is_over:
             _, _, terminated, truncated, info = env.step(action)
             is_over = terminated or truncated

@@ -131,11 +131,10 @@ def _word_answer(tale: Piece, draw: SplitMix64) -> str:
 
 def _words(text: str, draw: SplitMix64) -> str:
     """One to three words in a row; those that begin with a capital more often."""
-    words = list(WORD.finditer(text)) or [WORD.search("none")]
-    names = [place for place, word in enumerate(words) if word and word.group()[0].isupper()]
-    first = choice(draw, names) if names and randbelow(draw, 3) else randbelow(draw, len(words))
-    last = min(first + randbelow(draw, MOST_WORDS), len(words) - 1)
-    begin, end = words[first], words[last]
-    assert begin is not None
-    assert end is not None
-    return text[begin.start() : end.end()]
+    spans = [word.span() for word in WORD.finditer(text)]
+    if not spans:
+        return "none"
+    names = [place for place, (begin, _) in enumerate(spans) if text[begin].isupper()]
+    first = choice(draw, names) if names and randbelow(draw, 3) else randbelow(draw, len(spans))
+    last = min(first + randbelow(draw, MOST_WORDS), len(spans) - 1)
+    return text[spans[first][0] : spans[last][1]]
