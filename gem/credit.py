@@ -137,6 +137,71 @@ def compute_advantages(
     raise InvalidArgument(f"There is no algorithm {algorithm!r}; choose one of {', '.join(ALGORITHMS)}.")
 
 
+def forked_advantages(
+    rewards: Sequence[Sequence[float]],
+    states: Sequence[Mapping[int, int]],
+    *,
+    discount: float,
+    gather: Gather = list,
+) -> Credit:
+    """Compute the advantages of turns where some states were continued several times, without a critic.
+
+    What a turn brought is its reward and what came after it: the mean over all episodes that went on from the next
+    state, if that was forked, and otherwise the return of its own. It is compared with the mean of the other episodes
+    that went on from the same state, or, where there are none, with the mean over such turns of the batch. The
+    differences are divided by their standard deviation over the batch.
+
+    Args:
+        rewards: the reward of each turn of each episode; that of a continuation begins with the forked turn.
+        states: for each episode, its turns whose state was forked, each with the state's number.
+        gather: if the batch is spread over several processes, collects numbers from all of them.
+
+    Source: values from rollouts as in VinePPO (Kazemnejad et al., arXiv 2410.01679), which this is if every turn is
+    forked; compared with the others as in RLOO (Ahmadian et al., arXiv 2402.14740); scaled as in ReBN.
+    """
+    brought = _brought(rewards, states, discount)
+    samples: dict[int, list[float]] = {}
+    for own, own_states in zip(brought, states, strict=True):
+        for turn, state in own_states.items():
+            samples.setdefault(state, []).append(own[turn])
+    totals = {state: (math.fsum(values), len(values)) for state, values in samples.items()}
+    alone = [
+        value
+        for own, own_states in zip(brought, states, strict=True)
+        for turn, value in enumerate(own)
+        if turn not in own_states or totals[own_states[turn]][1] < 2
+    ]
+    usual = moments(gather(alone)).mean
+    differences = []
+    for own, own_states in zip(brought, states, strict=True):
+        row = []
+        for turn, value in enumerate(own):
+            total, count = totals[own_states[turn]] if turn in own_states else (value, 1)
+            row.append(value - ((total - value) / (count - 1) if count > 1 else usual))
+        differences.append(row)
+    scale = moments(gather(list(chain.from_iterable(differences)))).deviation + BATCH_EPSILON
+    return Credit([[value / scale for value in row] for row in differences], brought)
+
+
+def _brought(rewards: Sequence[Sequence[float]], states: Sequence[Mapping[int, int]], discount: float) -> Turns:
+    """The reward of each turn and the discounted value of what came next: of a forked state the mean of all episodes
+    that went on from it."""
+    found = [[0.0] * len(turns) for turns in rewards]
+    places: dict[int, list[tuple[int, int]]] = {}
+    for episode, own_states in enumerate(states):
+        for turn, state in own_states.items():
+            places.setdefault(state, []).append((episode, turn))
+    # the values of states after the first turn need the continuations from there, which begin with that state
+    for episode in sorted(range(len(rewards)), key=lambda episode: max(states[episode], default=0)):
+        later = 0.0
+        for turn in reversed(range(len(rewards[episode]))):
+            found[episode][turn] = later = rewards[episode][turn] + discount * later
+            if turn in states[episode]:
+                values = [found[other][place] for other, place in places[states[episode][turn]]]
+                later = math.fsum(values) / len(values)
+    return found
+
+
 def action_rewards(
     rewards: Sequence[Sequence[float]], unit: CreditUnit, lengths: Sequence[Sequence[int]] = ()
 ) -> Turns:

@@ -2,7 +2,8 @@
 
 The best checkpoint has the highest mean return over the ten updates around it, because the return of a single update
 varies by chance. In a curriculum only updates of the last stage count, because returns of easier stages differ. No
-checkpoint is called the best if it is not clearly better than the policy was at the start, or solves nothing.
+checkpoint is called the best if it is not clearly better than the policy was at the start, if it solves nothing, or if
+the policy played against itself.
 """
 
 from __future__ import annotations
@@ -59,6 +60,12 @@ def choose(job: Job) -> Choice:
     checkpoints = list(job.checkpoints.select_related("agent"))
     if not checkpoints:
         return Choice(None, "There is no checkpoint to evaluate yet.")
+    if job.spec.get("self_play"):
+        return Choice(
+            None,
+            "No checkpoint is called the best, because with self-play the return depends on opponents that get better "
+            "too. Evaluate the newest checkpoint against an opponent of your choice, on the checkpoint's page.",
+        )
     rows = _rows_of_last_stage(job)
     returns = {update: value for update, value, _ in rows}
     smoothed = [_smoothed(checkpoint, returns) for checkpoint in checkpoints]

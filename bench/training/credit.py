@@ -18,7 +18,7 @@ from gem.cli.output.tables import table
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 from gem.training import recipes
-from gem.training.collector import FIRST_SEED
+from gem.training.collecting.collector import FIRST_SEED
 from gem.training.spec import TrainingSpec, read_spec, with_settings
 
 HEADINGS = ["discount", "mean return to go", "unsolved", "of these judged good at the end", "mean advantage by turn"]

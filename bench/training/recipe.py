@@ -101,7 +101,8 @@ def _solved(records: Sequence[EpisodeRecord]) -> int:
 def _of_constant(records: Sequence[EpisodeRecord], spec: TrainingSpec) -> int:
     """How many of the episodes the policy's commonest action solves if it is taken in every turn."""
     (action, _), *_rest = Counter(turn.action for record in records for turn in record.turns).most_common(1)
-    env = make_wrapped(spec.env_id, spec.env_kwargs, spec.wrappers)
+    stage = spec.measured_stage
+    env = make_wrapped(stage.env_id, stage.env_kwargs, spec.wrappers)
     solved = 0
     for record in records:
         env.reset(seed=record.identity.seed)

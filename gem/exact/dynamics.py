@@ -68,7 +68,7 @@ class Dynamics:
 
     def add(self, start: Start) -> Key:
         """The key of a situation in which the agent acts."""
-        key: Key = (json.dumps(_relevant(start.state), sort_keys=True),)
+        key: Key = (json.dumps(relevant(start.state), sort_keys=True),)
         if self._reads_past:
             read = (text for exchange in start.past for text in (exchange.observation, exchange.action))
             key = (*key, *read, start.observation)
@@ -164,10 +164,10 @@ def _find_opponent(env: Env) -> Opponent | None:
     return None
 
 
-def _relevant(state: State) -> State:
+def relevant(state: State) -> State:
     """A state without the entries of `IRRELEVANT`, at any depth."""
     return {
-        name: _relevant(value) if isinstance(value, dict) else value
+        name: relevant(value) if isinstance(value, dict) else value
         for name, value in state.items()
         if name not in IRRELEVANT
     }

@@ -26,7 +26,7 @@ from gem.training.spec import Stage, TrainingSpec, read_spec
 from gem.true_advantage import fork, true_advantage, turns
 
 if TYPE_CHECKING:
-    from gem.training.collector import RolloutBatch
+    from gem.training.collecting.batch import RolloutBatch
     from gem.training.policy.policies import Policy
 
 GROUP_SIZE = 8
@@ -72,9 +72,11 @@ def measure(
             exact truth was asked for where it cannot be had.
         MissingMethod: if the environment has no state that can be saved.
     """
-    data = recipes.data(recipe) | {"algorithm": "ppo", "seed": seed}
+    data = recipes.data(recipe) | {"algorithm": "ppo", "seed": seed, "fork_turns": 0}
     data |= {"sample_episodes": 0, "exam_episodes": 0, "checkpoint_seconds": 0.0, "keep_checkpoints": 1000}
     spec = read_spec(data if updates is None else {**data, "updates": updates})
+    if spec.self_play:
+        raise InvalidArgument(f"{recipe} plays against itself; credit is measured where one seat is played.")
     if registry.spec(spec.env_id).turns == "single":
         raise InvalidArgument(f"Episodes of {spec.env_id} have one turn, so there is no credit to divide among turns.")
     with tempfile.TemporaryDirectory() as place:
@@ -152,13 +154,15 @@ class _Judge:
         return policy, checkpoint.restore(path, Learner(self.spec, policy, Processes())).stage, path
 
     def _collect(self, policy: Policy, update: int, stage: Stage) -> RolloutBatch:
-        from gem.training.collector import Collector  # noqa: PLC0415 (as above)
+        from gem.training.collecting.collector import Collector  # noqa: PLC0415 (as above)
         from gem.training.policy.sampler import make_sampler  # noqa: PLC0415
 
         spec = self.spec
         grouped = read_spec({**spec.model_dump(mode="json"), "algorithm": "grpo", "group_size": GROUP_SIZE})
         sampler = make_sampler(policy, spec.episodes, spec.max_tokens, spec.microbatch_tokens, spec.generation_tokens)
-        return Collector(grouped, policy, sampler, range(spec.episodes)).collect(spec.updates + update, stage)
+        return Collector(grouped, policy, sampler, range(spec.episodes)).collect(
+            spec.updates + update, lambda _group: stage
+        )
 
     def _truths(self, policy: Policy, path: Path | str, stage: int, records: Sequence[EpisodeRecord]) -> list[TrueTurn]:
         """The true advantages of the turns of some episodes, each of another seed."""

@@ -55,7 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.log:
             _start_log(spec)
         require_installed("A training", TRAINING_PACKAGES)
-        from gem.training.trainer import TrainingFailed, train  # noqa: PLC0415 (importing torch takes seconds)
+        from gem.training.failures import TrainingFailed  # noqa: PLC0415 (importing torch takes seconds)
+        from gem.training.trainer import train  # noqa: PLC0415 (as above)
 
         on_update = _log if arguments.log else None if arguments.quiet else _print
         try:

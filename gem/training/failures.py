@@ -7,9 +7,14 @@ from pathlib import Path
 
 import torch
 
+from gem.errors import GemError
 from gem.training.learner import NonFiniteGradient
 from gem.training.policy.server_sampler import ServerFailed
 from gem.training.run_folder import FAILED_BATCH
+
+
+class TrainingFailed(GemError):
+    """The training cannot go on; the message is the reason, which `state.json` has as well."""
 
 
 def explain(error: Exception, folder: Path) -> str | None:

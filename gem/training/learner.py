@@ -25,7 +25,7 @@ from torch.utils.checkpoint import checkpoint
 from gem.credit import Credit, CreditUnit, Turns, by_token, by_turn
 from gem.errors import GemError
 from gem.rng import SplitMix64, shuffle
-from gem.training.collector import PlayedEpisode
+from gem.training.collecting.batch import PlayedEpisode
 from gem.training.policy.contexts import TokenSequence
 from gem.training.policy.policies import Policy, tf32_matmul
 from gem.training.policy.sampler import microbatches

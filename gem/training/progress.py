@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gem.training.collector import mean
-from gem.training.spec import Stage
+from gem.rng import SplitMix64
+from gem.training.collecting.batch import mean
+from gem.training.spec import Stage, TrainingSpec
 
 logger = logging.getLogger(__name__)
+
+STAGE_KEY = 9
+"""What a stream of random numbers is used for, besides those of `collecting`."""
+STEEPNESS = 2.0
+"""How quickly an adaptive curriculum reacts, as in its source: with all solved and half aimed at, three quarters of a
+whole step."""
 
 Metrics = dict[str, float]
 
@@ -34,15 +42,42 @@ class Progress:
     """Success rates of the last updates in the stage, at most `Stage.window` of them."""
     staged: int = 0
     """Number of updates made in the stage."""
+    level: float = 0.0
+    """With an adaptive curriculum, the stage as a number between two: 1.25 plays three quarters of stage 1."""
     last: Metrics = field(default_factory=dict)
     """Metrics of the last update."""
 
-    def advance_curriculum(self, stages: Sequence[Stage], success: float) -> None:
-        """Enter the next stage once the current one is solved often enough, or has had its number of updates.
+    def stage_of(self, spec: TrainingSpec, group: int) -> Stage:
+        """The stage in which a group of episodes is played in the next update."""
+        if not spec.target_success:
+            return spec.stages[self.stage]
+        lower = min(int(self.level), len(spec.stages) - 1)
+        share = self.level - lower
+        is_higher = share > 0 and SplitMix64(spec.seed, STAGE_KEY, self.update, group).random() < share
+        return spec.stages[lower + is_higher]
+
+    def follow_success(self, spec: TrainingSpec, success: float) -> None:
+        """Move through the curriculum after an update.
 
         Args:
             success: the success rate of the update that was just made.
         """
+        if spec.target_success:
+            self._adapt(spec, success)
+        else:
+            self._advance(spec.stages, success)
+
+    def _adapt(self, spec: TrainingSpec, success: float) -> None:
+        """Go up if more is solved than aimed at, and down if less.
+
+        Source: the target difficulty of AdaRFT (Shi et al., arXiv 2504.05520), with stages instead of problems.
+        """
+        change = spec.level_step * math.tanh(STEEPNESS * (success - spec.target_success))
+        self.level = min(max(self.level + change, 0.0), len(spec.stages) - 1.0)
+        self.stage = round(self.level)
+
+    def _advance(self, stages: Sequence[Stage], success: float) -> None:
+        """Enter the next stage once the current one is solved often enough, or has had its number of updates."""
         stage = stages[self.stage]
         self.staged += 1
         self.recent = [*self.recent, success][-stage.window :]

@@ -27,7 +27,7 @@ from gem.records import episode_files
 from gem.training.spec import MACHINE_SETTINGS, TrainingSpec, read_spec
 
 if TYPE_CHECKING:
-    from gem.training.collector import PlayedEpisode
+    from gem.training.collecting.batch import PlayedEpisode
 
 FAILED_BATCH = "failed-batch"
 """The name, among the episodes, of the batch whose gradient was not finite; its update is the one that failed."""

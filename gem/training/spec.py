@@ -24,6 +24,8 @@ seen tools and programs."""
 RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
 """Present names of settings by the names that they had in specifications of earlier versions."""
 
+PoolAgent = Literal["random", "expert"]
+"""Agents that a policy may play against without training them."""
 Schedule = Literal["constant", "linear", "cosine"]
 """How a setting decreases from the first update to the last: not at all, linearly to 0, or along half a cosine to 0."""
 
@@ -78,7 +80,37 @@ class TrainingSpec(BaseModel):
     env_id: str = Field(description="The environment, such as game:GuessTheNumber-v0-easy.")
     env_kwargs: dict[str, Any] = Field(default={}, description="Arguments of the environment.")
     wrappers: tuple[dict[str, Any], ...] = Field(default=(), description="Wrappers as plain data, innermost first.")
+    self_play: bool = Field(
+        default=False, description="Play both seats of an environment with two, against itself and earlier policies."
+    )
+    pool_share: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of the episodes against an opponent of the pool, whose responses teach nothing.",
+    )
+    pool_every: int = Field(
+        default=10, ge=1, le=1_000_000, description="Updates after which the policy enters the pool as it is then."
+    )
+    pool_size: int = Field(
+        default=6, ge=0, le=64, description="Most earlier policies in the pool; the oldest leaves first."
+    )
+    pool_agents: tuple[PoolAgent, ...] = Field(
+        default=("random",), max_length=2, description="Agents that are always in the pool: random, expert."
+    )
+    measured_against: PoolAgent = Field(
+        default="random", description="Who has the other seat on held-out seeds and in exams, with self_play."
+    )
     curriculum: tuple[Stage, ...] = Field(default=(), description="Easier environments to train in first, in order.")
+    target_success: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Share solved at which an adaptive curriculum keeps the policy, going up and down; 0 goes up only.",
+    )
+    level_step: float = Field(
+        default=0.25, gt=0, le=8, description="Stages by which an adaptive curriculum moves in an update at most."
+    )
 
     model: str = Field(
         default=NANO_BASE, description="nano-base, -wide or -large, a folder, or the id of a hub's model."
@@ -121,6 +153,18 @@ class TrainingSpec(BaseModel):
         ge=0,
         le=16,
         description="Rounds in which groups with equal returns, which teach nothing, are replaced, with GRPO.",
+    )
+    fork_turns: int = Field(
+        default=0,
+        ge=0,
+        le=64,
+        description="Turns of each episode from which it is continued anew, so that no critic is needed, with ReBN.",
+    )
+    fork_count: int = Field(
+        default=4,
+        ge=2,
+        le=64,
+        description="Most continuations from a turn; after two that return the same there are no more.",
     )
     scale_groups: bool = Field(default=True, description="Divide by the group's standard deviation, with GRPO.")
     value_loss_coef: float = Field(default=0.5, ge=0, le=100, description="Weight of the critic's loss, with PPO.")
@@ -240,25 +284,57 @@ class TrainingSpec(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _check_curriculum_and_forks(self) -> Self:
+        if self.target_success and not self.curriculum:
+            raise refused("target_success chooses among stages: give easier ones as curriculum, or set it to 0.")
+        if self.fork_turns and (self.algorithm != "rebn" or self.credit_unit != "turn"):
+            raise refused("fork_turns compares turns without a critic: choose algorithm=rebn and credit_unit=turn.")
+        if self.fork_turns and self.self_play:
+            raise refused("The turns of one seat cannot be forked with self_play: set fork_turns=0.")
+        return self
+
+    @model_validator(mode="after")
+    def _check_self_play(self) -> Self:
+        if self.self_play and self.dynamic_sampling:
+            raise refused("dynamic_sampling replaces episodes, and with self_play ratings count them: set one to 0.")
+        if self.self_play and self.sampler == "server":
+            raise refused("A server writes with one policy, and self_play needs those of the pool: set sampler=auto.")
+        if len(set(self.pool_agents)) < len(self.pool_agents):
+            raise refused("An agent is in the pool once: name it once in pool_agents.")
+        return self
+
+    @model_validator(mode="after")
     def _check_environments(self) -> Self:
         """Make the environment of every stage once, with its wrappers."""
-        for stage in self.stages:
+        played = [(stage, 2 if self.self_play else 1) for stage in self.stages]
+        for stage, needed_seats in [*played, *([(self.measured_stage, 1)] if self.self_play else [])]:
             try:
                 env = make_wrapped(stage.env_id, stage.env_kwargs, self.wrappers)
             except UsageError as error:
                 raise refused(str(error)) from error
             seats = env.seats
             env.close()
-            if seats > 1:
+            if seats > 1 and needed_seats == 1:
                 raise refused(
-                    f'{stage.env_id} has {seats} seats: fill the others with env_kwargs={{"opponent": "expert"}}.'
+                    f'{stage.env_id} has {seats} seats: fill the others with env_kwargs={{"opponent": "expert"}}, or '
+                    "set self_play=true."
                 )
+            if seats != needed_seats:
+                raise refused(f"{stage.env_id} has {seats} seat{'s' * (seats > 1)}, and self_play needs two.")
         return self
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages of the curriculum; the last one is the environment itself."""
         return (*self.curriculum, Stage(env_id=self.env_id, env_kwargs=self.env_kwargs, until_success=1.0))
+
+    @property
+    def measured_stage(self) -> Stage:
+        """Where the policy is measured: the last stage, with self-play against `measured_against`."""
+        last = self.stages[-1]
+        if not self.self_play:
+            return last
+        return last.model_copy(update={"env_kwargs": {**last.env_kwargs, "opponent": self.measured_against}})
 
     @property
     def group(self) -> int:

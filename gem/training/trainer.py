@@ -9,13 +9,13 @@ a training that was never interrupted, because episodes and responses follow fro
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -23,28 +23,30 @@ import torch
 
 from gem import credit
 from gem.credit import ALGORITHMS
-from gem.errors import GemError, InvalidArgument
+from gem.errors import InvalidArgument
 from gem.training.checkpoints import checkpoint
-from gem.training.collector import Collector, RolloutBatch, mean
-from gem.training.failures import explain
+from gem.training.collecting.batch import RolloutBatch, mean
+from gem.training.collecting.collector import Collector, capacity_of
+from gem.training.collecting.forks import forked_states
+from gem.training.collecting.pool import Pool
+from gem.training.collecting.self_play import distinct, learned_weights, pool_metrics
+from gem.training.failures import TrainingFailed, explain
 from gem.training.learner import Learner, NonFiniteGradient, UpdateStats, autocast, training_examples
-from gem.training.policy.policies import AutoPolicy, Policy, load_policy
+from gem.training.policy.policies import AutoPolicy, load_policy
 from gem.training.policy.sampler import AutocastSampler, Sampler, make_sampler
 from gem.training.policy.server_sampler import ServerFailed, ServerSampler
 from gem.training.processes import Processes
 from gem.training.progress import Metrics, Progress
 from gem.training.run_folder import FAILED_BATCH, RunFolder, State
-from gem.training.spec import Stage, TrainingSpec
+from gem.training.spec import TrainingSpec
+from gem.training.starting import choose_device, load_reference, load_trained_policy
 from gem.training.study.alarms import Watch, changed_alarms, stop_reason
+from gem.training.study.exploitability import exploitability
 
 logger = logging.getLogger(__name__)
 
 PAUSE_POLL_SECONDS = 0.5
 """Interval at which a paused training looks whether it may resume."""
-
-
-class TrainingFailed(GemError):
-    """The training cannot go on; the message is the reason, which `state.json` has as well."""
 
 
 class Control(IntEnum):
@@ -93,10 +95,18 @@ class _Training:
     ) -> None:
         self.spec, self.folder, self.processes, self.on_update = spec, folder, processes, on_update
         torch.manual_seed(spec.seed)
-        self.policy = _load_trained_policy(spec, device)
-        self.learner = Learner(spec, self.policy, processes, _load_reference(spec, device))
+        self.policy = load_trained_policy(spec, device)
+        self.learner = Learner(spec, self.policy, processes, load_reference(spec, device))
         share = processes.share(spec.episodes, spec.group)
-        self.collector = Collector(spec, self.policy, self._make_sampler(len(share)), share)
+        self.pool = Pool(spec.pool_size, spec.pool_agents) if spec.self_play else None
+        self.collector = Collector(
+            spec,
+            self.policy,
+            self._make_sampler(capacity_of(spec, len(share))),
+            share,
+            self.pool,
+            partial(load_policy, spec.model, lora_rank=spec.lora_rank, device=device),
+        )
         self.progress = Progress()
         self._watch = Watch()
         self._saved_at = 0.0
@@ -128,34 +138,24 @@ class _Training:
             if end is not None:
                 return end
             began, cpu_began = time.perf_counter(), time.process_time()
-            batch = self.collector.collect(self.progress.update, self._stage)
+            batch = self.collector.collect(self.progress.update, partial(self.progress.stage_of, self.spec))
             self._require_episodes(batch)
             stats, learner_seconds = self._learn(batch)
             self.progress.update += 1
             self.progress.seconds += time.perf_counter() - began
             self.progress.cpu_seconds += time.process_time() - cpu_began
             metrics = self._measure(batch, stats, learner_seconds, time.perf_counter() - began)
+            metrics |= self._measure_pool(batch)
             metrics |= self._measure_held_out()
-            self.progress.advance_curriculum(self.spec.stages, metrics["success"])
+            self.progress.follow_success(self.spec, metrics["success"])
             self._report(batch, metrics)
         return "stopped"
 
     def _learn(self, batch: RolloutBatch) -> tuple[UpdateStats, float]:
         """Compute all advantages and make the optimizer steps; return the statistics and the seconds it took."""
-        spec, episodes, began = self.spec, batch.episodes, time.perf_counter()
+        spec, episodes, began = self.spec, batch.learned, time.perf_counter()
         unit, has_critic = spec.credit_unit, ALGORITHMS[spec.algorithm].has_critic
-        batch_credit = credit.compute_advantages(
-            spec.algorithm,
-            [episode.rewards for episode in episodes],
-            discount=spec.discount,
-            gae_lambda=spec.gae_lambda,
-            values=[episode.values_of(unit) for episode in episodes] if has_critic else (),
-            groups=[episode.group for episode in episodes],
-            scale_groups=spec.scale_groups,
-            gather=self.processes.gather,
-            unit=unit,
-            lengths=[episode.lengths for episode in episodes],
-        )
+        batch_credit = self._credit(batch)
         examples = training_examples(episodes, batch_credit, unit, has_critic=has_critic)
         try:
             stats = self.learner.learn(examples, self.progress.update)
@@ -164,6 +164,27 @@ class _Training:
                 self.folder.write_episodes(self.progress.update + 1, episodes, self._agent_name, FAILED_BATCH)
             raise
         return stats, time.perf_counter() - began
+
+    def _credit(self, batch: RolloutBatch) -> credit.Credit:
+        """The advantage of everything that is learned from."""
+        spec, episodes = self.spec, batch.learned
+        rewards = [episode.rewards for episode in episodes]
+        if spec.fork_turns:
+            states = forked_states(episodes, batch.forks)
+            return credit.forked_advantages(rewards, states, discount=spec.discount, gather=self.processes.gather)
+        has_critic = ALGORITHMS[spec.algorithm].has_critic
+        return credit.compute_advantages(
+            spec.algorithm,
+            rewards,
+            discount=spec.discount,
+            gae_lambda=spec.gae_lambda,
+            values=[episode.values_of(spec.credit_unit) for episode in episodes] if has_critic else (),
+            groups=[episode.group for episode in episodes],
+            scale_groups=spec.scale_groups,
+            gather=self.processes.gather,
+            unit=spec.credit_unit,
+            lengths=[episode.lengths for episode in episodes],
+        )
 
     def _measure(self, batch: RolloutBatch, stats: UpdateStats, learner_seconds: float, seconds: float) -> Metrics:
         """The metrics of an update, over the episodes of all processes."""
@@ -179,9 +200,10 @@ class _Training:
             "cpu_seconds": progress.cpu_seconds,
             "turns": progress.turns,
             "episodes": progress.episodes,
-            **batch.metrics(self.processes.gather),
+            **batch.metrics(self.processes.gather, self.spec.discount),
             **asdict(stats),
             "stage": progress.stage,
+            **({"level": progress.level} if self.spec.target_success else {}),
             "broken": failures,
             "turns_per_second": turns / max(seconds, 1e-9),
             "seconds_generation": batch.generation_seconds,
@@ -189,15 +211,30 @@ class _Training:
             "seconds_learner": learner_seconds,
         }
 
+    def _measure_pool(self, batch: RolloutBatch) -> Metrics:
+        """Count the games against the pool, and let the policy enter it when it is time."""
+        if self.pool is None:
+            return {}
+        counts, possible = distinct(batch.games), self.pool.possible()
+        totals = self.processes.total([float(counts.get(game, 0)) for game in possible])
+        games = [(game, int(times)) for game, times in zip(possible, totals, strict=True)]
+        self.pool.record(games)
+        metrics = pool_metrics(self.pool, games)
+        if self.progress.update % self.spec.pool_every == 0:
+            self.pool.enter(self.progress.update, learned_weights(self.learner.parameters))
+        return metrics
+
     def _measure_held_out(self) -> Metrics:
         """Results on held-out seeds of the last stage, if they are to be measured after this update."""
         interval, update = self.spec.held_out_every, self.progress.update
         if not interval or (update % interval and update != self.spec.updates):
             return {}
         indices = range(self.processes.rank, self.spec.held_out_episodes, self.processes.count)
-        episodes = self.collector.play_held_out(self.spec.stages[-1], indices)
+        episodes = self.collector.play_held_out(self.spec.measured_stage, indices)
         records = [episode.record for episode in episodes if not episode.record.failure]
+        found = exploitability(self.policy, self.spec) if self.pool is not None and self.processes.is_first else None
         return {
+            **({} if found is None else {"exploitability": found}),
             "held_out_success": mean(self.processes.gather([float(bool(record.success)) for record in records])),
             "held_out_return": mean(self.processes.gather([record.total_reward for record in records])),
         }
@@ -210,7 +247,8 @@ class _Training:
         update = self.progress.update
         samples_are_due = update == 1 or update % self.spec.sample_every == 0 or update == self.spec.updates
         if samples_are_due and self.spec.sample_episodes:
-            self.folder.write_episodes(update, batch.episodes[: self.spec.sample_episodes], self._agent_name)
+            kept = batch.distinct_episodes[: self.spec.sample_episodes]
+            self.folder.write_episodes(update, kept, self._agent_name)
         self.folder.add_metrics(metrics)
         self._look_for_alarms(metrics)
         if time.monotonic() - self._saved_at >= self.spec.checkpoint_seconds:
@@ -223,9 +261,9 @@ class _Training:
         update = self.progress.update
         if not checkpoint.exists(self.folder.checkpoints, update):
             if self.spec.exam_episodes:
-                exam = self.collector.play_exam(self.spec.stages[-1], self.spec.exam_episodes)
+                exam = self.collector.play_exam(self.spec.measured_stage, self.spec.exam_episodes)
                 self.folder.write_episodes(update, exam, self._agent_name, folder="exams")
-            checkpoint.save(self.folder.checkpoints, self.learner, self.spec, self.progress)
+            checkpoint.save(self.folder.checkpoints, self.learner, self.spec, self.progress, self.pool)
             logger.info("checkpoint after update %d", update)
         self._saved_at = time.monotonic()
 
@@ -236,6 +274,8 @@ class _Training:
             self.progress = checkpoint.restore(checkpoints[-1], self.learner)
             self.progress.stage = min(self.progress.stage, len(self.spec.stages) - 1)  # a fork may have fewer
             logger.info("going on after update %d", self.progress.update)
+        if self.pool is not None and not (checkpoints and self.pool.restore(checkpoints[-1], str(self.learner.device))):
+            self.pool.enter(self.progress.update, learned_weights(self.learner.parameters))
         if self.processes.is_first:
             self.folder.discard_after(self.progress.update)
             for row in self.folder.metrics():
@@ -320,59 +360,8 @@ class _Training:
         return AutocastSampler(sampler, lambda: autocast(self.spec, self.learner.device))
 
     @property
-    def _stage(self) -> Stage:
-        return self.spec.stages[self.progress.stage]
-
-    @property
     def _agent_name(self) -> str:
         return f"{self.spec.recipe or self.spec.algorithm} {self.progress.update}"
-
-
-def choose_device(spec: TrainingSpec) -> str:
-    """The device of this process; under torchrun each process of a node has a GPU of its own.
-
-    Raises:
-        TrainingFailed: if the specification requires a GPU that is not there, or the node has too few.
-    """
-    has_cuda = torch.cuda.is_available()
-    if spec.device == "cuda" and not has_cuda:
-        raise TrainingFailed("There is no CUDA device here: set device=auto or device=cpu.")
-    if not has_cuda or spec.device == "cpu":
-        return "cpu"
-    local_rank, device_count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
-    if local_rank >= device_count:
-        raise TrainingFailed(
-            f"There are {device_count} GPUs here: start no more than {device_count} processes, or device=cpu."
-        )
-    torch.cuda.set_device(local_rank)
-    return f"cuda:{local_rank}"
-
-
-def _load_trained_policy(spec: TrainingSpec, device: str) -> Policy:
-    """The policy that is trained, with a value head if the algorithm has a critic.
-
-    Raises:
-        InvalidArgument: if it cannot be loaded, or reads fewer tokens than `max_length`.
-    """
-    policy = load_policy(
-        spec.model,
-        lora_rank=spec.lora_rank,
-        critic=ALGORITHMS[spec.algorithm].has_critic,
-        device=device,
-        gradient_checkpointing=spec.gradient_checkpointing,
-    )
-    if policy.max_length and spec.max_length > policy.max_length:
-        raise InvalidArgument(
-            f"max_length is {spec.max_length}: lower it, for {spec.model} reads {policy.max_length} tokens at most."
-        )
-    return policy
-
-
-def _load_reference(spec: TrainingSpec, device: str) -> Policy | None:
-    """A frozen copy of the first policy for the KL penalty; None where no copy is needed (see `Learner`)."""
-    if not spec.kl_coefficient or spec.lora_rank:
-        return None
-    return load_policy(spec.model, device=device).requires_grad_(requires_grad=False)
 
 
 @contextmanager

@@ -36,11 +36,11 @@ POLICY_FILES = (
     "README.md",
 )
 """Names of the files that are unpacked."""
-TRAINER_FILES = ("trainer.json", "trainer.safetensors")
+TRAINER_FILES = ("trainer.json", "trainer.safetensors", "pool.json", "pool.safetensors")
 """The state of a training, which an archive may contain and which is not unpacked."""
-MAX_SKIPPED_FACTOR = 3
+MAX_SKIPPED_FACTOR = 9
 """How many times larger than the policy the files may be that are not unpacked: an optimizer has two numbers for each
-weight."""
+weight, and with self-play the pool has six policies unless it was made larger."""
 FILE_MANAGER_NAMES = ("__MACOSX", ".DS_Store")
 """Files and folders that file managers put into archives."""
 UNSAFE_SUFFIXES = {

@@ -3,6 +3,7 @@
     model.safetensors config.json tokenizer.json ...    a folder for `AutoModelForCausalLM`
     card.json                                           what the policy is and how it is played
     trainer.safetensors trainer.json                    the optimizer, the critic, and the training's progress
+    pool.safetensors pool.json                          with self-play, the opponents and their games
 
 A checkpoint is written under a temporary name, synced to the disk, and then renamed, so that none is ever incomplete.
 """
@@ -21,6 +22,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from gem.errors import UsageError
+from gem.training.collecting.pool import Pool
 from gem.training.learner import Learner
 from gem.training.policy.policies import Policy
 from gem.training.progress import Progress
@@ -35,7 +37,7 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 CRITIC_PREFIX = "value_head."
 
 
-def save(folder: Path, learner: Learner, spec: TrainingSpec, progress: Progress) -> Path:
+def save(folder: Path, learner: Learner, spec: TrainingSpec, progress: Progress, pool: Pool | None = None) -> Path:
     """Write a checkpoint of the last update into `folder`, and remove all but the newest `keep_checkpoints`.
 
     Raises:
@@ -48,6 +50,8 @@ def save(folder: Path, learner: Learner, spec: TrainingSpec, progress: Progress)
     try:
         learner.policy.save(draft)
         _write_trainer(draft, learner, progress)
+        if pool is not None:
+            pool.save(draft)
         (draft / CARD).write_text(json.dumps(_make_card(spec, progress), indent=2) + "\n", encoding="utf-8")
         for file in draft.iterdir():
             _sync(file)

@@ -37,18 +37,19 @@ class PolicyChooser:
     Args:
         writer: encodes what the policy reads.
         temperature: that at which responses are drawn; 0 if the most probable token is taken each time.
+        floor: the lowest probability of a branch that is followed; see `FLOOR` for the default.
     """
 
-    def __init__(self, policy: Policy, writer: ContextWriter, temperature: float) -> None:
+    def __init__(self, policy: Policy, writer: ContextWriter, temperature: float, floor: float | None = None) -> None:
         self.policy, self.writer, self.temperature = policy, writer, temperature
+        self.floor = FLOOR[writer.input_mode] if floor is None else floor
         self._known: dict[tuple[int, ...], dict[str, float]] = {}
 
     def distributions(self, requests: Iterable[Request]) -> list[dict[str, float]]:
         """The texts that the policy may respond to each request, with their probabilities."""
         prompts = [tuple(self.writer.prompt(request)) for request in requests]
         new = sorted((prompt for prompt in set(prompts) if prompt not in self._known), key=lambda one: (len(one), one))
-        floor = FLOOR[self.writer.input_mode]
-        found = response_probabilities(self.policy, new, self.writer.max_tokens, self.temperature, floor)
+        found = response_probabilities(self.policy, new, self.writer.max_tokens, self.temperature, self.floor)
         self._known.update(zip(new, found, strict=True))
         return [self._known[prompt] for prompt in prompts]
 

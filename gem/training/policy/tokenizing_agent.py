@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from gem.agents.agent import Decision, Request
 from gem.rng import RandomSource
-from gem.training.policy.contexts import ContextWriter, EpisodeContext, ResponseSpan, turns_before
+from gem.training.policy.contexts import ContextWriter, EpisodeContext, ResponseSpan, TokenSequence, turns_before
 from gem.training.policy.sampler import Sampler
 
 CUT_OFF_ACTION = "(The response was too long.)"
@@ -65,6 +65,16 @@ class TokenizingAgent:
             context.turns += 1
             decisions.append(Decision(text if response.is_complete else CUT_OFF_ACTION))
         return decisions
+
+    def resume(self, place: Place, turns: int, tokens: Sequence[int], first_prompt: Sequence[int]) -> None:
+        """Go on in an episode from tokens that were read and written in another one, instead of encoding its texts.
+
+        Args:
+            turns: how many turns the tokens have; the last of them is the end of the last response.
+            first_prompt: see `EpisodeContext.first_prompt`.
+        """
+        context = EpisodeContext(self._free_slots.pop(), [TokenSequence(list(tokens))], turns, list(first_prompt))
+        self.contexts[place] = context
 
     def forget(self) -> None:
         """Forget every episode, because a batch begins or the policy has other weights now."""

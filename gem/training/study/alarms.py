@@ -213,9 +213,10 @@ class Watch:
             self._stage, self._returns, self._successes = stage, Curve(), Curve()
         for metric, curve in self._curves.items():
             curve.add(row.get(metric))
-        self._returns.add(row.get("return"))
+        is_self_play = row.get("pool_games") is not None  # its opponents get better as it does, so neither rises
+        self._returns.add(None if is_self_play else row.get("return"))
         episodes = row.get("episodes") or self._episodes
-        self._successes.add(row.get("success"), of=episodes - self._episodes)
+        self._successes.add(None if is_self_play else row.get("success"), of=episodes - self._episodes)
         self._episodes = episodes
         for name, check in _CHECKS.items():
             self._spells[name].add(self._update, *check(self))

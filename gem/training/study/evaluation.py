@@ -45,5 +45,8 @@ def play(
         input_mode=spec.input_mode,
         max_tokens=spec.max_tokens,
     )
-    requests = [EpisodeRequest(i, spec.env_id, FIRST_SEED + i, spec.env_kwargs, spec.wrappers) for i in range(episodes)]
+    stage = spec.measured_stage
+    requests = [
+        EpisodeRequest(i, stage.env_id, FIRST_SEED + i, stage.env_kwargs, spec.wrappers) for i in range(episodes)
+    ]
     return rollout(agent, requests, num_envs=min(episodes, 128))

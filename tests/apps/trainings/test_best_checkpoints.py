@@ -107,6 +107,16 @@ def test_an_environment_of_no_benchmark_is_played_itself(ada: User) -> None:
     assert (evaluation.spec["seed"], evaluation.spec["episodes_per_env"]) == (1000, 100)
 
 
+def test_a_policy_that_played_itself_has_no_best_checkpoint(ada: User) -> None:
+    """Its opponents get better as it does, so a high return may only say that they were weak."""
+    settings = {"env_id": "duel:KuhnPoker-v0", "self_play": True}
+    job = operations.submit(ada, small(updates=30, **settings), evaluate_best=True)
+    records.finish(rising_and_collapsing(job))
+    assert best.best_of(job) is None
+    assert "with self-play the return depends on opponents" in best.choose(job).reason
+    assert evaluations() == []
+
+
 def test_a_training_ends_although_its_owner_has_too_many_jobs(ada: User, settings: Settings) -> None:
     job = operations.submit(ada, small(updates=30), evaluate_best=True)
     claim = rising_and_collapsing(job)

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from gem.core import State
-from gem.envs.game import Game, PlayResult
+from gem.envs.game import BoxedEnv, Game, PlayResult
+from gem.envs.multiagent import Fault, MultiAgentEnv
 from gem.registry import ENV_REGISTRY, register
 from gem.rng import SplitMix64, choice
 from gem.training.policy.nano import Nano, nano_config
@@ -23,7 +24,7 @@ from tools.nano_base.source import Source
 from tools.nano_base.tokenizer import train_tokenizer
 
 ARMS = {"A": 0.1, "B": 0.3, "C": 1.0, "D": 0.5}
-BANDIT, STUCK = "test:TrainingBandit-v0", "test:StuckBandit-v0"
+BANDIT, STUCK, ARM_DUEL = "test:TrainingBandit-v0", "test:StuckBandit-v0", "test:ArmDuel-v0"
 
 
 class Bandit(Game):
@@ -75,20 +76,67 @@ class Broken(Bandit):
         return super()._play(match)
 
 
-OURS = {BANDIT: Bandit, STUCK: Broken}
+class ArmDuel(MultiAgentEnv):
+    """Each seat takes an arm; the better one wins. It reads like the bandit, so that the tiny policy can play it."""
+
+    pattern = Bandit.pattern
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self.max_turns = 6
+        self.taken: list[str] = []
+
+    def _draw(self) -> None:
+        self.taken = []
+
+    def _instructions(self) -> str:
+        return "There are the arms A, B, C and D. Write one into \\boxed{}."
+
+    def _briefing(self, seat: int) -> str:
+        return ""
+
+    def _play(self, seat: int, match: str) -> tuple[str, Fault]:
+        self.taken.append(match)
+        if len(self.taken) == 2:
+            first, second = (ARMS[arm] for arm in self.taken)
+            self._end([0.0, 0.0] if first == second else [1.0, -1.0] if first > second else [-1.0, 1.0])
+        else:
+            self._pass_turn()
+        return f"You took {match}.", None
+
+    def _suffix(self, seat: int) -> str:
+        return Bandit.prompt
+
+    def _format_help(self) -> str:
+        return "There is no arm in your answer."
+
+    def random_actions(self) -> list[str]:
+        return [f"\\boxed{{{arm}}}" for arm in ARMS]
+
+    def _random_action(self, rng: SplitMix64) -> str:
+        return choice(rng, self.random_actions())
+
+    def _get_own_state(self) -> State:
+        return {"taken": list(self.taken)}
+
+    def _set_own_state(self, state: State) -> None:
+        self.taken = list(state["taken"])
+
+
+OURS: dict[str, type[BoxedEnv]] = {BANDIT: Bandit, STUCK: Broken, ARM_DUEL: ArmDuel}
 
 
 def register_environments() -> list[str]:
-    """Register both, and return the ids that were not registered before."""
+    """Register all, and return the ids that were not registered before."""
     new = [env_id for env_id in OURS if env_id not in ENV_REGISTRY]
     for env_id in new:
-        register(env_id, OURS[env_id])
+        register(env_id, OURS[env_id], seats=OURS[env_id]().seats)
     return new
 
 
 @contextmanager
 def registered() -> Iterator[None]:
-    """Register both within the context only, because other tests look at every registered environment."""
+    """Register them within the context only, because other tests look at every registered environment."""
     new = register_environments()
     yield
     for env_id in new:

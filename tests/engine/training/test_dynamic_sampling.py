@@ -7,7 +7,8 @@ import pytest
 
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.checkpoint import list_checkpoints
-from gem.training.collector import Collector, RolloutBatch
+from gem.training.collecting.batch import RolloutBatch
+from gem.training.collecting.collector import Collector
 from gem.training.policy.policies import load_policy
 from gem.training.policy.sampler import make_sampler
 from gem.training.run_folder import RunFolder
@@ -18,7 +19,7 @@ from gem.training.trainer import train
 def batch_of(spec: TrainingSpec) -> RolloutBatch:
     policy = load_policy(spec.model)
     sampler = make_sampler(policy, spec.episodes, spec.max_tokens, spec.microbatch_tokens, spec.generation_tokens)
-    return Collector(spec, policy, sampler, range(spec.episodes)).collect(0, spec.stages[-1])
+    return Collector(spec, policy, sampler, range(spec.episodes)).collect(0, lambda _group: spec.stages[-1])
 
 
 def groups_without_signal(batch: RolloutBatch) -> int:

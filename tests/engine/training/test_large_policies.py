@@ -8,11 +8,13 @@ import torch
 
 from gem.errors import InvalidArgument
 from gem.training.checkpoints import checkpoint
+from gem.training.failures import TrainingFailed
 from gem.training.policy.policies import AutoPolicy, Policy, load_policy
 from gem.training.policy.prompts import ChatPromptFormat, load_prompt_format
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
-from gem.training.trainer import TrainingFailed, choose_device, train
+from gem.training.starting import choose_device
+from gem.training.trainer import train
 
 
 @pytest.fixture(scope="session")

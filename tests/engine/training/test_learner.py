@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from gem.credit import Credit, CreditUnit
 from gem.records import EpisodeRecord
-from gem.training.collector import PlayedEpisode
+from gem.training.collecting.batch import PlayedEpisode
 from gem.training.learner import (
     Learner,
     NonFiniteGradient,

@@ -8,13 +8,14 @@ import torch
 
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64
+from gem.training.failures import TrainingFailed
 from gem.training.learner import Learner
 from gem.training.policy.policies import AutoPolicy, NanoPolicy, load_policy, tf32_matmul
 from gem.training.policy.policy_agent import PolicyAgent
 from gem.training.policy.sampler import TransformersSampler
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
-from gem.training.trainer import TrainingFailed, train
+from gem.training.trainer import train
 
 VOCABULARY = 151_936
 

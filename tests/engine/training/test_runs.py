@@ -23,10 +23,11 @@ from gem.errors import InvalidArgument, UsageError
 from gem.records import episode_files
 from gem.replay import verify_stored
 from gem.training.checkpoints import checkpoint
+from gem.training.failures import TrainingFailed
 from gem.training.processes import Processes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
-from gem.training.trainer import TrainingFailed, train
+from gem.training.trainer import train
 from tests import warm
 
 ROOT = Path(__file__).parents[3]

@@ -13,12 +13,13 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from gem.rng import SplitMix64
+from gem.training.failures import TrainingFailed
 from gem.training.policy.policies import AutoPolicy, load_policy
 from gem.training.policy.prompts import load_prompt_format
 from gem.training.policy.sampler import Response, TransformersSampler
 from gem.training.run_folder import RunFolder
 from gem.training.spec import read_spec
-from gem.training.trainer import TrainingFailed, train
+from gem.training.trainer import train
 
 
 class _Completions(BaseHTTPRequestHandler):

@@ -21,10 +21,11 @@ from typing import Any
 
 import pytest
 
+from gem.training.failures import TrainingFailed
 from gem.training.policy.prompts import policy_location
 from gem.training.run_folder import RunFolder
 from gem.training.spec import NANO_BASE, TrainingSpec, read_spec
-from gem.training.trainer import TrainingFailed, train
+from gem.training.trainer import train
 
 VLLM = shutil.which("vllm")
 START_SECONDS = 600

@@ -3,20 +3,21 @@ compares episodes of one seed."""
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
 
 from gem.agents.agent import Decision, Request
-from gem.credit import CreditUnit, Gather
 from gem.records import EpisodeRecord
 from gem.rng import SplitMix64
 from gem.rollout import EpisodeRequest, rollout
-from gem.training.policy.contexts import ContextWriter, ResponseSpan, TokenSequence
+from gem.training.collecting.batch import PlayedEpisode, RolloutBatch, seen_from
+from gem.training.collecting.forks import FORK_KEY, PILOT, choose_forks
+from gem.training.collecting.pool import NOW, Pool
+from gem.training.collecting.self_play import Match, SelfPlay, played_game
+from gem.training.policy.contexts import ContextWriter
 from gem.training.policy.policies import Policy
 from gem.training.policy.sampler import Sampler
-from gem.training.policy.tokenizing_agent import CUT_OFF_ACTION, TokenizingAgent
+from gem.training.policy.tokenizing_agent import TokenizingAgent
 from gem.training.spec import Stage, TrainingSpec
 
 FIRST_SEED = 2**40
@@ -28,98 +29,8 @@ checkpoint by its held-out results does not use any benchmark's seeds."""
 EPISODE_KEY, RESPONSE_KEY, EXAM_KEY, HELD_OUT_KEY = 1, 2, 3, 4
 """What a stream of random numbers is used for; part of the key from which it is seeded."""
 
-
-@dataclass(slots=True)
-class PlayedEpisode:
-    """An episode, and the tokens that the policy read and wrote in it."""
-
-    record: EpisodeRecord
-    sequences: list[TokenSequence]
-    group: int
-    """Index of the group of episodes that share a seed."""
-
-    @property
-    def rewards(self) -> list[float]:
-        """The reward of each turn."""
-        return [turn.reward for turn in self.record.turns]
-
-    @property
-    def responses(self) -> list[ResponseSpan]:
-        """The responses of all turns."""
-        return [response for sequence in self.sequences for response in sequence.responses]
-
-    @property
-    def lengths(self) -> list[int]:
-        """The number of tokens of each response."""
-        return [response.length for response in self.responses]
-
-    @property
-    def values(self) -> list[float]:
-        """The critic's estimate before each turn."""
-        return [response.value for response in self.responses]
-
-    def values_of(self, unit: CreditUnit) -> list[float]:
-        """The critic's estimate before each action."""
-        if unit == "token":
-            return [value for response in self.responses for value in response.values]
-        return self.values if unit == "turn" else self.values[:1]
-
-
-@dataclass(slots=True)
-class RolloutBatch:
-    """What one update learns from, in this process."""
-
-    episodes: list[PlayedEpisode]
-    """Complete episodes by index; those in which the environment raised are in `failures` instead."""
-    failures: list[EpisodeRecord]
-    generation_seconds: float = 0.0
-    environment_seconds: float = 0.0
-    first_round: list[PlayedEpisode] = field(default_factory=list)
-    """The episodes that were played before any group was replaced; empty if none was. Metrics are computed from them,
-    for those that are kept instead are neither too easy nor too hard."""
-    replaced: list[PlayedEpisode] = field(default_factory=list)
-    """Episodes of groups that were replaced (dynamic sampling)."""
-
-    @property
-    def measured(self) -> list[PlayedEpisode]:
-        """The episodes that metrics are computed from: one for each index, without any selection by their return."""
-        return self.first_round or self.episodes
-
-    @property
-    def episode_count(self) -> int:
-        """Number of complete episodes that were played, with those that were replaced."""
-        return len(self.episodes) + len(self.replaced)
-
-    @property
-    def turn_count(self) -> int:
-        """Number of their turns, each of which has one response."""
-        played = (*self.episodes, *self.replaced)
-        return sum(len(sequence.responses) for episode in played for sequence in episode.sequences)
-
-    def metrics(self, gather: Gather) -> dict[str, float]:
-        """Averages over the episodes and turns of all processes, under the names that metrics have in run folders.
-
-        Args:
-            gather: collects the numbers of all processes.
-        """
-        records = [episode.record for episode in self.measured]
-        turns = [turn for record in records for turn in record.turns]
-        sequences = [sequence for episode in self.measured for sequence in episode.sequences]
-        errors = [turn.info.get("error") for turn in turns]
-        lengths = gather([float(response.length) for sequence in sequences for response in sequence.responses])
-        truncations = [float(sequence.is_truncated) for sequence in sequences for _ in sequence.responses]
-        returns = gather([record.total_reward for record in records])
-        return {
-            "return": mean(returns),
-            "success": mean(gather([float(bool(record.success)) for record in records])),
-            "invalid": mean(gather([float(error == "format") for error in errors])),
-            "against_rules": mean(gather([float(error == "rule") for error in errors])),
-            "cut_off": mean(gather([float(turn.action == CUT_OFF_ACTION) for turn in turns])),
-            "shortened": mean(gather(truncations)),
-            "replaced": len(gather([1.0] * len(self.replaced))) / max(len(returns), 1),
-            "turns_per_episode": len(lengths) / max(len(returns), 1),
-            "length": mean(lengths),
-        }
+StageOf = Callable[[int], Stage]
+"""Says in which stage a group of episodes is played, by its index."""
 
 
 class Collector:
@@ -127,9 +38,19 @@ class Collector:
 
     Args:
         share: the indices of the episodes that this process plays of every batch.
+        pool: opponents, if the policy plays both seats.
+        make_policy: makes a policy that plays with the weights of opponents.
     """
 
-    def __init__(self, spec: TrainingSpec, policy: Policy, sampler: Sampler, share: range) -> None:
+    def __init__(
+        self,
+        spec: TrainingSpec,
+        policy: Policy,
+        sampler: Sampler,
+        share: range,
+        pool: Pool | None = None,
+        make_policy: Callable[[], Policy] | None = None,
+    ) -> None:
         self.spec = spec
         self.share = share
         self._update = 0
@@ -141,32 +62,42 @@ class Collector:
             max_tokens=spec.max_tokens,
             max_length=spec.max_length,
         )
+        self._self_play: SelfPlay | None = None
+        if pool is not None:
+            assert make_policy is not None
+            self._self_play = SelfPlay(spec, pool, writer, make_policy)
         self._agent = TokenizingAgent(
             writer,
             sampler,
             temperature=spec.temperature,
             make_rng=self._make_rng,
-            capacity=len(share),
+            capacity=capacity_of(spec, len(share)),
         )
 
-    def collect(self, update: int, stage: Stage) -> RolloutBatch:
+    def collect(self, update: int, stage_of: StageOf) -> RolloutBatch:
         """Play the batch of an update, which follows from the training's seed, the update and the policy's weights.
 
         With dynamic sampling, groups whose episodes all have the same return are then replaced by groups of other
-        seeds, for some rounds. What is without signal after the last round stays, and teaches nothing.
+        seeds, for some rounds. What is without signal after the last round stays, and teaches nothing. With forks,
+        some turns are then continued anew (see `forks`).
+
+        Args:
+            stage_of: says in which stage of the curriculum a group is played.
 
         Source: DAPO (Yu et al., arXiv 2503.14476), section 3.2.
         """
-        batch = self._play_round(update, stage, self.share, 0)
+        batch = self._play_round(update, stage_of, self.share, 0)
+        if self.spec.fork_turns:
+            self._fork(update, batch)
         for number in range(1, self.spec.dynamic_sampling + 1):
             groups = _without_signal(batch.episodes)
             if not groups:
                 break
             indices = [i for i in self.share if i // self.spec.group in groups]
-            batch = _replace(batch, groups, self._play_round(update, stage, indices, number))
+            batch = _replace(batch, groups, self._play_round(update, stage_of, indices, number))
         return batch
 
-    def _play_round(self, update: int, stage: Stage, indices: Sequence[int], number: int) -> RolloutBatch:
+    def _play_round(self, update: int, stage_of: StageOf, indices: Sequence[int], number: int) -> RolloutBatch:
         """Play the episodes of some indices.
 
         Args:
@@ -175,21 +106,66 @@ class Collector:
         self._update, self._stream = update, (RESPONSE_KEY, update, number) if number else (RESPONSE_KEY, update)
         self._agent.forget()
         agent, group_size = _TimedAgent(self._agent), self.spec.group
+        matches = {i: self._match(i // group_size) for i in indices}
+        stages = {i: stage_of(i // group_size) for i in indices}
         requests = [
-            EpisodeRequest(i, stage.env_id, self._seed(i // group_size, number), stage.env_kwargs, self.spec.wrappers)
+            EpisodeRequest(
+                i,
+                stages[i].env_id,
+                self._seed(i // group_size, number),
+                stages[i].env_kwargs,
+                self.spec.wrappers,
+                seat=matches[i].seat,
+            )
             for i in indices
         ]
+        opponent = self._self_play.opponents(update, matches, self._agent) if self._self_play is not None else None
         began = time.perf_counter()
-        records = sorted(rollout(agent, requests, num_envs=len(requests)), key=lambda record: record.index)
+        records = rollout(agent, requests, num_envs=len(requests), opponent=opponent)
+        ordered = sorted(records, key=lambda record: record.index)
         seconds = time.perf_counter() - began
-        contexts = self._agent.contexts
-        episodes = [
-            PlayedEpisode(record, contexts[record.index, 0].sequences, record.index // group_size)
-            for record in records
-            if not record.failure
-        ]
-        failures = [record for record in records if record.failure]
-        return RolloutBatch(episodes, failures, agent.seconds, seconds - agent.seconds)
+        complete = [record for record in ordered if not record.failure]
+        return RolloutBatch(
+            [episode for record in complete for episode in self._episodes_of(record, matches[record.index])],
+            [record for record in ordered if record.failure],
+            agent.seconds,
+            seconds - agent.seconds,
+            games=[played_game(record, matches[record.index]) for record in complete] if opponent is not None else [],
+        )
+
+    def _fork(self, update: int, batch: RolloutBatch) -> None:
+        """Continue some turns of a batch anew; more than a few times where the continuations differ."""
+        began, agent = time.perf_counter(), _TimedAgent(self._agent)
+        batch.forks = choose_forks(self.spec, update, batch.episodes)
+        for number in range(self.spec.fork_count):
+            self._stream = (FORK_KEY, update, number)
+            self._agent.forget()
+            forks = [fork for fork in batch.forks if number < PILOT or fork.spread(self.spec.discount) > 0]
+            requests = [fork.request(self.spec, update, number) for fork in forks]
+            by_index = {fork.index: fork for fork in forks}
+            for fork in forks:
+                if fork.tokens:
+                    self._agent.resume((fork.index, 0), fork.start.turn, fork.tokens, fork.first_prompt)
+            for record in rollout(agent, requests, num_envs=max(1, len(requests))):
+                if record.failure:
+                    batch.failures.append(record)
+                else:
+                    context, fork = self._agent.contexts[record.index, 0], by_index[record.index]
+                    fork.add(PlayedEpisode(record, context.sequences, fork.episode.group))
+        batch.generation_seconds += agent.seconds
+        batch.environment_seconds += time.perf_counter() - began - agent.seconds
+
+    def _match(self, group: int) -> Match:
+        return self._self_play.match(self._update, group) if self._self_play is not None else Match(0, NOW)
+
+    def _episodes_of(self, record: EpisodeRecord, match: Match) -> Iterator[PlayedEpisode]:
+        """What is learned from an episode: one for each seat that the policy had and acted in."""
+        group, groups = record.index // self.spec.group, self.spec.episodes // self.spec.group
+        for seat in (0, 1) if self._self_play is not None and match.opponent == NOW else (match.seat,):
+            context = self._agent.contexts.get((record.index, seat))
+            if context is not None:
+                own = record if seat == record.seat else seen_from(record, seat)
+                yield PlayedEpisode(own, context.sequences, group + seat * groups * (match.opponent == NOW))
 
     def play_exam(self, stage: Stage, episodes: int) -> list[PlayedEpisode]:
         """Play episodes on the seeds 0, 1, ... with the same random numbers for every policy."""
@@ -218,6 +194,12 @@ class Collector:
 
     def _make_rng(self, request: Request) -> SplitMix64:
         return SplitMix64(self.spec.seed, *self._stream, request.episode, request.turn)
+
+
+def capacity_of(spec: TrainingSpec, episodes: int) -> int:
+    """How many contexts a policy needs for so many episodes at the same time: one for each seat that it may have, or
+    for each turn of an episode that may be forked."""
+    return episodes * max(2 if spec.self_play else 1, spec.fork_turns)
 
 
 def _without_signal(episodes: Sequence[PlayedEpisode]) -> set[int]:
@@ -256,9 +238,3 @@ class _TimedAgent:
         decisions = self._agent.act(requests)
         self.seconds += time.perf_counter() - began
         return decisions
-
-
-def mean(numbers: Iterable[float]) -> float:
-    """The arithmetic mean, independent of the order of the numbers; 0 if there are none."""
-    values = list(numbers)
-    return math.fsum(values) / len(values) if values else 0.0

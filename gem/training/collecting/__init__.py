@@ -1,0 +1,1 @@
+"""The episodes of an update: `collector` plays them, `batch` holds them."""
