@@ -71,6 +71,7 @@ INSTALLED_APPS = [
     "apps.curves",
     "apps.reported",
     "apps.trainings",
+    "apps.studies",
     "apps.leaderboard",
     "apps.standings",
     "apps.daily",
@@ -180,6 +181,8 @@ RUNS_DIR = Path(env.text("RUNS_DIR", default=str(STATE_DIR / "runs")))
 """The folder for curves and checkpoints of trainings; web and workers need the same one."""
 TRAININGS_PER_USER = env.whole("TRAININGS_PER_USER", default=30)
 """Trainings of one person that may be waiting or running."""
+STUDIES_PER_USER = env.whole("STUDIES_PER_USER", default=3)
+"""Studies of one person that may be waiting or running. Their runs are made when no training waits."""
 TRAINING_SLICE_SECONDS = env.number("TRAINING_SLICE_SECONDS", default=900.0)
 """Seconds after which a training saves a checkpoint and gives its worker to a training of somebody else who waits."""
 

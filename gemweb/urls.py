@@ -23,6 +23,7 @@ urlpatterns = [
     path("play/", include("apps.duels.urls")),
     path("play/", include("apps.play.urls")),
     path("curves/", include("apps.curves.urls")),
+    path("studies/", include("apps.studies.urls")),
     path("reported/", include("apps.reported.urls")),
     path("jobs/", include("apps.trainings.urls")),
     path("jobs/", include("apps.jobs.urls")),

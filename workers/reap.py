@@ -32,6 +32,7 @@ from apps.openenv.recording import fail_lost
 from apps.queue import REAPED, beat, note
 from apps.remote.asking import forget_lost as forget_questions
 from apps.reported import reading_files
+from apps.studies.operations import wake_workers as wake_for_studies
 from apps.webhooks.keeping import forget_old
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ DUTIES: tuple[Callable[[], object], ...] = (
     wake_workers,
     asking.wake_workers,
     wake_for_probes,
+    wake_for_studies,
     reveal_all,
     begin_all,
     wake_if_outdated,

@@ -1,4 +1,5 @@
-"""Trainings: claim one, run it in a process of its own, and record what it writes to its folder.
+"""Trainings: claim one, run it in a process of its own, and record what it writes to its folder. When none waits, the
+next run of a study is made (`workers.studies`).
 
 The process is `python -m gem.training`, the same command as in a terminal. It does not use the database: this worker
 reads its folder, renews the lease, and stops it when the training was paused, cancelled or taken back. When the worker
@@ -9,9 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -34,6 +33,7 @@ from gem.errors import UsageError
 from gem.processes import ending_in_words
 from gem.records import episode_files
 from gem.training.run_folder import FAILED_BATCH, RunFolder, update_name, write_atomically
+from workers import studies, training_process
 from workers.evaluate import stopping
 from workers.playing.cpu import CpuMeter
 from workers.playing.lease import AttemptFailed, GivesWay, Lease, Stopping
@@ -41,16 +41,22 @@ from workers.playing.lease import AttemptFailed, GivesWay, Lease, Stopping
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.5
-SAVE_SECONDS = 60.0
-"""How long a training may take to save its last checkpoint before it is killed."""
 FINISHED, FAILED, REFUSED, STOPPED, INTERRUPTED = 0, 1, 2, 4, 75
 """Exit codes of `python -m gem.training`."""
 
 
 @current_app.task(name="train.run")
 def run(job_id: str) -> None:  # noqa: ARG001 (the claim decides, not the message)
-    """Run trainings until none is left to claim. `job_id` is only the job that woke this worker."""
-    while not stopping() and (claim := leases.claim(Job.Kind.TRAINING)) is not None:
+    """Run trainings until none is left to claim, and runs of studies as long as no training waits.
+
+    `job_id` is only the job or study that woke this worker.
+    """
+    while not stopping():
+        claim = leases.claim(Job.Kind.TRAINING)
+        if claim is None:
+            if not studies.make_next():
+                return
+            continue
         failpoint("claimed")
         lease = Lease(claim, stopping, slice_seconds=settings.TRAINING_SLICE_SECONDS)
         with lease, CpuMeter(claim.owner_id, CpuUse.Use.TRAININGS) as meter:
@@ -83,11 +89,11 @@ def train(claim: Claim, lease: Lease, meter: CpuMeter) -> None:
                 raise GivesWay
             threading.Event().wait(TICK_SECONDS)
     except Stopping:
-        end(process)
+        training_process.end(process)
         reader.read()  # what it wrote while it ended still belongs to this worker
         raise
     finally:
-        end(process)
+        training_process.end(process)
     reader.read()
     _handle_exit(claim, process.returncode, folder)
 
@@ -99,7 +105,7 @@ def wait_for_folder(folder: Path, lease: Lease) -> None:
         LeaseLost, Stopping: see `Lease.check`.
         UsageError: the process does not end.
     """
-    until = monotonic() + SAVE_SECONDS
+    until = monotonic() + training_process.SAVE_SECONDS
     while True:
         lease.check()
         try:
@@ -129,32 +135,7 @@ def prepare(claim: Claim, folder: Path) -> None:
 def start(folder: Path) -> subprocess.Popen[bytes]:
     """Start or continue the training. Its output goes to `log.txt`."""
     command = [sys.executable, "-m", "gem.training", "--folder", str(folder), "--log", "--with-parent"]
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name in PASSED_VARIABLES or name.startswith(PASSED_PREFIXES)
-    }
-    with (folder / "log.txt").open("ab") as log:
-        return subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=settings.BASE_DIR
-        )
-
-
-PASSED_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
-PASSED_PREFIXES = ("GEM_", "HF_", "CUDA_", "OMP_", "NVIDIA_")
-"""The environment variables that a training gets: no addresses and no secrets of the site."""
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Let the process save a checkpoint and end; kill it if it takes too long."""
-    if process.poll() is not None:
-        return
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(SAVE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    return training_process.start(command, folder / "log.txt")
 
 
 class Reader:
@@ -240,7 +221,7 @@ def _handle_exit(claim: Claim, code: int, folder: Path) -> None:
     else:
         raise AttemptFailed(
             f"The training's process {ending_in_words(code)}. It goes on from its last checkpoint. "
-            f"The last line of its log: {last_line(folder / 'log.txt')}"
+            f"The last line of its log: {training_process.last_line(folder / 'log.txt')}"
         )
 
 
@@ -252,13 +233,4 @@ def reason(folder: Path) -> str:
         state = {}
     if state.get("state") in {"failed", "stopped"} and state.get("reason"):
         return str(state["reason"])
-    return last_line(folder / "log.txt").removeprefix("gem.training: ")
-
-
-def last_line(path: Path) -> str:
-    """The last line of a log."""
-    try:
-        lines = path.read_text("utf-8", errors="replace").strip().splitlines()
-    except OSError:
-        lines = []
-    return lines[-1] if lines else "it wrote nothing"
+    return training_process.last_line(folder / "log.txt").removeprefix("gem.training: ")

@@ -15,6 +15,7 @@ from django.urls import reverse
 import gem
 from apps.catalog import docs
 from apps.catalog.badges import Badge, badges
+from apps.catalog.learned import Learned, best_of
 from apps.catalog.previews import PreviewSample, missing, preview, ready_sample
 from gem import registry
 from gem.agents import has_expert
@@ -273,6 +274,11 @@ class Family:
     def pictured(self) -> Entry:
         """The environment whose picture represents the family: the hard one, whose board is the richest."""
         return next((entry for entry in self.entries if entry.difficulty == "hard"), self.entries[0])
+
+    @property
+    def learned(self) -> Learned | None:
+        """What a recipe learned here: of the first of these environments that one of them learned."""
+        return next((found for entry in self.entries if (found := best_of(entry.id)) is not None), None)
 
 
 def all_entries() -> list[Entry]:

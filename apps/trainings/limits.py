@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 import redis
@@ -18,6 +19,8 @@ from apps.reported.limits import bytes_of_reports
 
 logger = logging.getLogger(__name__)
 
+sizes: list[Callable[[User], int]] = []
+"""The bytes of other files of a person that count as storage. Upper apps add theirs in `AppConfig.ready`."""
 REMEMBERED_SECONDS = 30
 """How long the size of a person's files is remembered, because a training may have thousands of them."""
 
@@ -39,7 +42,8 @@ def megabytes_of(user: User) -> float:
 def _bytes_of(user: User) -> int:
     job_ids = Job.objects.trainings().filter(owner=user).values_list("pk", flat=True)
     folders = sum(bytes_in(Path(settings.RUNS_DIR) / job_id) for job_id in job_ids)
-    return folders + bytes_of_uploads(user) + bytes_of_curves(user) + bytes_of_reports(user)
+    others = sum(size(user) for size in sizes)
+    return folders + bytes_of_uploads(user) + bytes_of_curves(user) + bytes_of_reports(user) + others
 
 
 QUOTAS = (

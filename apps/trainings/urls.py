@@ -8,11 +8,8 @@ from apps.trainings import logs, views
 app_name = "trainings"
 urlpatterns = [
     path("train/", views.train, name="train"),
-    path("train/curves/", views.learned, name="learned"),
     path("train/learned/", views.learned_here, name="learned_here"),
-    path("train/studies/", views.studies, name="studies"),
-    path("train/studies/credit/", views.credit, name="credit"),
-    path("train/studies/<slug:name>/", views.study, name="study"),
+    path("train/credit/", views.credit, name="credit"),
     path("compare/", views.compare, name="compare"),
     path(f"{JOB}curves.json", views.curves, name="curves"),
     path(f"{JOB}updates/<int:number>/", views.update, name="update"),

@@ -22,6 +22,7 @@ from apps.accounts.models import User
 from apps.agents.checkpoint_views import archive_of
 from apps.agents.models import Agent
 from apps.catalog.entries import all_entries
+from apps.catalog.learned import learned
 from apps.curves.models import OutsideTraining
 from apps.htmx import wants_part
 from apps.jobs.errors import JobRefusal, NotYours
@@ -46,38 +47,16 @@ MOST_OTHERS = 20
 
 
 @require_safe
-def learned(request: HttpRequest) -> HttpResponse:
-    """The learning curves of all recipes that were measured."""
-    return render(request, "trainings/learned.html", {"learned": pages.learned()})
-
-
-@require_safe
 def learned_here(request: HttpRequest) -> HttpResponse:
     """The part of the page of an environment about the recipes that learn it; empty if none does."""
-    found = pages.learned(request.GET.get("env_id", "")) if request.GET.get("env_id") else []
+    found = learned(request.GET.get("env_id", "")) if request.GET.get("env_id") else []
     return render(request, "trainings/learned_here.html", {"learned": found}) if found else HttpResponse()
-
-
-@require_safe
-def studies(request: HttpRequest) -> HttpResponse:
-    """The studies that come with the engine."""
-    trainings = sum(len(plot.studies) for plot in pages.credit_plots())
-    return render(request, "trainings/studies.html", {"studies": pages.studies(), "credit_trainings": trainings})
 
 
 @require_safe
 def credit(request: HttpRequest) -> HttpResponse:
     """How good the credit of each algorithm was during trainings, with the truth beside it."""
     return render(request, "trainings/credit.html", {"plots": pages.credit_plots()})
-
-
-@require_safe
-def study(request: HttpRequest, name: str) -> HttpResponse:
-    """What one study shows so far."""
-    shown = pages.study(name)
-    if shown is None:
-        raise Http404(f"There is no study {name}.")
-    return render(request, "trainings/study.html", {"shown": shown, "report": shown.report, "study": shown.study})
 
 
 @never_cache

@@ -27,6 +27,7 @@ from gem.client.resources.jobs import Jobs, Trainings
 from gem.client.resources.remote import Remotes
 from gem.client.resources.reported import Reported
 from gem.client.resources.standings import DailySeeds, DuelRatings
+from gem.client.resources.studies import Studies
 from gem.client.resources.webhooks import WebhooksResource
 from gem.client.retries import Retries
 from gem.client.runners import AsyncRunner, SyncRunner
@@ -67,6 +68,7 @@ class Client(SyncRunner):
         self.duels = Duels[SyncRunner](self)
         self.jobs = Jobs[SyncRunner](self)
         self.trainings = Trainings[SyncRunner](self)
+        self.studies = Studies[SyncRunner](self)
         self.curves = Curves[SyncRunner](self)
         self.reported = Reported[SyncRunner](self)
         self.benchmarks = Benchmarks[SyncRunner](self)
@@ -117,6 +119,7 @@ class AsyncClient(AsyncRunner):
         self.duels = Duels[AsyncRunner](self)
         self.jobs = Jobs[AsyncRunner](self)
         self.trainings = Trainings[AsyncRunner](self)
+        self.studies = Studies[AsyncRunner](self)
         self.curves = Curves[AsyncRunner](self)
         self.reported = Reported[AsyncRunner](self)
         self.benchmarks = Benchmarks[AsyncRunner](self)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gem.evaluation.intervals import Interval
 from gem.studies.figures import figures_of
-from gem.studies.matrix import Matrix, Transfer
+from gem.studies.matrix import Transfer
 from gem.studies.report import Report, Row
 
 
@@ -82,23 +82,13 @@ def _matrix(report: Report) -> list[str]:
     for trained in found.trained_in:
         cells = found.row(trained)
         lines.append(_line([trained, *("" if cell is None else _cell(cell) for cell in cells)]))
-    lines.append(_line(["*before any training*", *_before(found)]))
+    lines.append(_line(["*before any training*", *(f"{found.before(name)} %" for name in found.measured_in)]))
     return ["\n".join(lines)]
 
 
 def _cell(cell: Transfer) -> str:
     share = f"{100 * cell.share.mean:.0f} %"
     return f"**{share}**" if cell.is_own else share
-
-
-def _before(found: Matrix) -> list[str]:
-    """What the first policies solve in each column; a range if they are several."""
-    texts = []
-    for name in found.measured_in:
-        shares = sorted({cell.before.mean for cell in found.cells.values() if cell.measured_in == name and cell.before})
-        ends = dict.fromkeys(f"{100 * share:.0f} %" for share in shares[:1] + shares[-1:])
-        texts.append(" to ".join(ends))
-    return texts
 
 
 def _number(interval: Interval) -> str:

@@ -61,6 +61,14 @@ class Matrix(NamedTuple):
         """The cells of policies that were trained in one environment, in the order of the columns."""
         return [self.cells.get((trained_in, name)) for name in self.measured_in]
 
+    def before(self, measured_in: str) -> str:
+        """What the first policies solve in a column before any training, in per cent: a range if they differ."""
+        cells = [cell for cell in self.cells.values() if cell.measured_in == measured_in]
+        shares = [cell.before.mean for cell in cells if cell.before is not None]
+        if not shares:
+            return "–"
+        return " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
+
     @property
     def elsewhere(self) -> list[Transfer]:
         """The cells of policies that were not trained where they are measured."""

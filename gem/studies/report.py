@@ -233,9 +233,10 @@ class Report:
         return [one for one in self.differences if one.better == better and one.is_clear]
 
     def _order(self, better: str) -> str:
-        first, *others = self._clear(better)
-        sentence = f"{better} solves more than {first.other} by {_points(first.interval)} points"
-        return "".join([sentence, *(f", than {one.other} by {_points(one.interval)}" for one in others), "."])
+        parts = [f"more than {one.other} by {_points(one.interval)}" for one in self._clear(better)]
+        parts[0] += " points"
+        sentence = ", ".join(parts[:-1]) + (", and " if parts[1:] else "") + parts[-1]
+        return f"{better[0].upper()}{better[1:]} solves {sentence}."
 
     def _transfers(self) -> list[str]:
         return self.matrix.sentences if self.matrix else []

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import chain
 
@@ -123,11 +124,14 @@ def _iqm(scores: Scores) -> float:
 
 def _wins(first: Scores, second: Scores) -> float:
     """The mean over environments of the share of pairs that the first wins."""
-    shares = [
-        math.fsum((a > b) + (a == b) / 2 for a in own for b in other) / (len(own) * len(other))
-        for own, other in zip(first, second, strict=True)
-    ]
+    shares = [_share_won(own, sorted(other)) for own, other in zip(first, second, strict=True)]
     return math.fsum(shares) / len(shares)
+
+
+def _share_won(own: Sequence[float], other: Sequence[float]) -> float:
+    """The share of pairs that the first wins; `other` is in ascending order. Equal scores count half."""
+    won = sum(bisect_left(other, score) + bisect_right(other, score) for score in own)
+    return won / (2 * len(own) * len(other))
 
 
 def _above(scores: Sequence[float], threshold: float) -> float:

@@ -338,8 +338,15 @@ def find(name: str) -> Study:
     Raises:
         InvalidArgument: if there is none; the nearest is named.
     """
-    if name.endswith(".json"):
-        return read(Path(name))
+    return read(Path(name)) if name.endswith(".json") else find_ours(name)
+
+
+def find_ours(name: str) -> Study:
+    """A study that comes with the engine, by its name. No file is read.
+
+    Raises:
+        InvalidArgument: if there is none; the nearest is named.
+    """
     by_name = {study.name: study for study in all_studies()}
     if name not in by_name:
         hint = did_you_mean(name, by_name, "gemweb study list shows them; a study of your own is a file NAME.json.")

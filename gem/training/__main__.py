@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         import_modules(arguments.module)
         spec = _requested_spec(arguments)
         if arguments.with_parent:
-            threading.Thread(target=_terminate_with, args=(os.getppid(),), daemon=True).start()
+            threading.Thread(target=terminate_with_parent, daemon=True).start()
         if arguments.log:
             _start_log(spec)
         require_installed("A training", TRAINING_PACKAGES)
@@ -154,8 +154,9 @@ def _requested_spec(arguments: argparse.Namespace) -> TrainingSpec:
     return extended
 
 
-def _terminate_with(parent: int) -> None:
+def terminate_with_parent() -> None:
     """Send this process a SIGTERM once it has another parent, which means that the one that started it has ended."""
+    parent = os.getppid()
     while os.getppid() == parent:
         time.sleep(PARENT_POLL_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)

@@ -20,12 +20,12 @@ environments.add()
 
 @worker_process_init.connect
 def fork_trainings(**_: Any) -> None:
-    """Start trainings warm, where that is asked for; what `workers.train` starts, and with what, stays its own."""
+    """Start trainings warm, where that is asked for; what the worker starts, and with what, stays its own."""
     if os.environ.get("WARM_TRAININGS"):
-        from workers import train
+        from workers import training_process
 
         forking = SimpleNamespace(**{**vars(subprocess), "Popen": partial(warm.popen, "training")})
-        train.subprocess = forking  # type: ignore[assignment]
+        training_process.subprocess = forking  # type: ignore[assignment]
 
 
 __all__ = ["app"]

@@ -1,10 +1,8 @@
-"""The contents of the pages: one training (`training`), its samples (`samples`), and comparisons (`compare`);
-what recipes (`learned`) and studies (`studies`) showed here."""
+"""The contents of the pages: one training (`training`), its samples (`samples`), comparisons (`compare`), and how good
+the credit of each algorithm was (`credit`)."""
 
 from apps.trainings.pages.credit import credit_plots
-from apps.trainings.pages.learned import learned
 from apps.trainings.pages.samples import samples, then_and_now
-from apps.trainings.pages.studies import studies, study
 from apps.trainings.pages.training import (
     AXES,
     curves,
@@ -21,7 +19,6 @@ __all__ = [
     "AXES",
     "credit_plots",
     "curves",
-    "learned",
     "recipe",
     "samples",
     "seconds_left",
@@ -29,8 +26,6 @@ __all__ = [
     "set_up",
     "shown_checkpoints",
     "splits",
-    "studies",
-    "study",
     "then_and_now",
     "training",
 ]

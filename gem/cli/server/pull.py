@@ -1,4 +1,4 @@
-"""`gemweb pull`: fetch the episodes of a job, one episode, or a checkpoint of a training or of an agent."""
+"""`gemweb pull`: fetch the episodes of a job, one episode, a checkpoint, or the results of a study."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class Found(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("key", metavar="ID", help="a job, an episode, a training, or the short name of a checkpoint")
+    parser.add_argument(
+        "key", metavar="ID", help="a job, an episode, a training, a study, or the short name of a checkpoint"
+    )
     parser.add_argument("--out", metavar="FILE", help="(its id, with .jsonl or .zip); - writes to standard output")
     parser.add_argument(
         "--update", type=int, metavar="N", help="of a training: the checkpoint after this update (newest)"
@@ -101,7 +103,10 @@ def _find(client: Client, key: str, update: int | None, *, episodes: bool) -> Fo
         agent = client.agents.get(key)
         if agent.kind == "checkpoint":
             return Found(f"Checkpoint {key}", f"{key}.zip", lambda bar: client.agents.weights(key, progress=bar))
-    raise UsageError(f"There is no job, episode, training or checkpoint {key} on {client.url} that you may see.")
+    with suppress(NotFound):
+        study = client.studies.get(key)
+        return Found(f"Results of study {key}", f"study-{key}.zip", lambda _bar: client.studies.results(study.id))
+    raise UsageError(f"There is no job, episode, training, study or checkpoint {key} on {client.url} that you may see.")
 
 
 def _table(client: Client, key: str, table: Table, form: TableFormat) -> Found:

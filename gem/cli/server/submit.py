@@ -1,4 +1,4 @@
-"""`gemweb submit`: submit an evaluation or a training, from a file, from options, or from both."""
+"""`gemweb submit`: submit an evaluation, a training or a study, from a file, from options, or from both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gem.cli.server import connection
+from gem.cli.server import connection, studies
 from gem.cli.server.connection import connect, print_json
 from gem.cli.server.logs import follow_job
 from gem.errors import UsageError
@@ -84,6 +84,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--recipe", help="the recipe to train by")
     group.add_argument("--set", action="append", metavar="KEY=VALUE", dest="settings", help="a setting of the training")
     group.add_argument("--evaluate-best", action="store_true", help="evaluate the best checkpoint at the end")
+    group = parser.add_argument_group("a study")
+    group.add_argument("--study", metavar="STUDY", help="a study that comes with gemweb, or a plan NAME.json")
+    group.add_argument("--seeds", type=int, metavar="N", help="trainings of each variant in each environment")
+    group.add_argument("--only", action="append", metavar="NAME", help="only this environment of the study; repeatable")
+    group.add_argument("--keep-policies", action="store_true", help="make an agent of each policy at the end")
     parser.add_argument("--name", default="", help="what it is called")
     parser.add_argument("--visibility", choices=["public", "unlisted", "private"], help="(what your account says)")
     parser.add_argument("--key", help="submit it once, however often the command runs with this key within a day")
@@ -104,6 +109,10 @@ def run(
     recipe: str | None,
     settings: list[str] | None,
     evaluate_best: bool,
+    study: str | None,
+    seeds: int | None,
+    only: list[str] | None,
+    keep_policies: bool,
     name: str,
     visibility: Any,
     key: str | None,
@@ -117,19 +126,19 @@ def run(
     """Submit the job, and with `follow` print its log; then the exit code is 1 if it failed."""
     from gem.evaluation.submission import is_document  # noqa: PLC0415 (the other commands start faster without it)
 
-    data = _read(file)
     chosen = _fields(options)
+    if study is not None or seeds is not None or only or keep_policies:
+        if study is None or file or recipe or settings or evaluate_best or chosen or show is not None:
+            raise UsageError("Name a study with --study, and give it --seeds, --only and --keep-policies alone.")
+        content = studies.content_of(study, seeds, only or (), keeps_policies=keep_policies)
+        named = {"title": name, "visibility": visibility}
+        content |= {field: value for field, value in named.items() if value}
+        return studies.submit(url, content, key=key, follow=follow, prints=prints, as_json=as_json)
+    data = _read(file)
     if not chosen.keys().isdisjoint({"agent", "agents"}):
         data = {name: value for name, value in data.items() if name not in {"agent", "agents"}}
     is_training = bool(recipe or settings) or (bool(data) and not is_document(data.get("spec") or data))
-    if is_training and show is not None:
-        raise UsageError("--show belongs to evaluations.")
-    if is_training and chosen:
-        raise UsageError("This is a training: options of evaluations do not belong to it.")
-    if not is_training and not (data or chosen):
-        raise UsageError("Name what to submit: SPEC.json, or --agent with --env or --benchmark, or --recipe.")
-    if evaluate_best and not is_training:
-        raise UsageError("--evaluate-best belongs to trainings.")
+    _check(is_training, chosen, is_named=bool(data or chosen), evaluate_best=evaluate_best, shows=show is not None)
     if prints:
         named = {name: value for name, value in (("name", name), ("visibility", visibility)) if value}
         print(json.dumps({**data, **(_settings(settings) if is_training else chosen), **named}, indent=2))
@@ -149,6 +158,24 @@ def run(
             return _print_power(client, {**data, **chosen}, show, as_json=as_json)
         submitted = _submit(client, {**data, **chosen}, name=name, visibility=visibility, key=key)
         return _report(client, submitted, submitted.jobs, follow=follow, as_json=as_json)
+
+
+def _check(is_training: bool, chosen: dict[str, Any], *, is_named: bool, evaluate_best: bool, shows: bool) -> None:
+    """Refuse options that do not belong together.
+
+    Raises:
+        UsageError: if there are some.
+    """
+    if is_training and shows:
+        raise UsageError("--show belongs to evaluations.")
+    if is_training and chosen:
+        raise UsageError("This is a training: options of evaluations do not belong to it.")
+    if not is_training and not is_named:
+        raise UsageError(
+            "Name what to submit: SPEC.json, or --agent with --env or --benchmark, or --recipe, or --study."
+        )
+    if evaluate_best and not is_training:
+        raise UsageError("--evaluate-best belongs to trainings.")
 
 
 def _fields(options: dict[str, Any]) -> dict[str, Any]:

@@ -142,6 +142,17 @@ from gem.client.schemas.standings import (
     Rating,
     Ratings,
 )
+from gem.client.schemas.studies import (
+    NewStudy,
+    Share,
+    Study,
+    StudyEstimate,
+    StudyPage,
+    StudyRow,
+    StudyRun,
+    StudyRunPage,
+    StudySummary,
+)
 from gem.client.schemas.trainings import Alarm, Checkpoint, CheckpointPage, Extension, Metrics, NewTraining, Training
 from gem.client.schemas.webhooks import (
     Delivery,
@@ -244,6 +255,7 @@ __all__ = [
     "NewReport",
     "NewReportedRow",
     "NewShow",
+    "NewStudy",
     "NewTraining",
     "NewTrial",
     "NewTruth",
@@ -293,7 +305,15 @@ __all__ = [
     "Seat",
     "SeedPage",
     "SeedResult",
+    "Share",
     "Steering",
+    "Study",
+    "StudyEstimate",
+    "StudyPage",
+    "StudyRow",
+    "StudyRun",
+    "StudyRunPage",
+    "StudySummary",
     "Submitted",
     "TakeSeat",
     "TakenSeat",

@@ -36,6 +36,8 @@ from apps.play.shows import operations as shows
 from apps.remote import operations as remotes
 from apps.reported import recording as reported
 from apps.reported.models import ReportedEvaluation
+from apps.studies import operations as studies
+from apps.studies.models import Study
 from apps.trainings import operations as trainings
 from apps.trainings.logs import LOG_NAME
 from apps.trainings.records import folder_of
@@ -45,6 +47,7 @@ from apps.webhooks.models import Delivery
 from gem import benchmarks
 from gem.agents.endpoint import EndpointSpec
 from gem.evaluation.spec import EvaluationSpec
+from gem.studies.study import find
 from gem.training.spec import read_spec
 from gem.transcripts import of_sample
 from tests.apps.site.api_addresses import API_TABLE
@@ -184,11 +187,8 @@ TABLE: dict[str, Address] = {
     "jobs:delete": Address("302 403 302 403", names=("job",), post=True),
     "jobs:resubmit": Address("302", names=("job",), post=True),
     "trainings:train": Address("200"),
-    "trainings:learned": Address("200"),
     "trainings:learned_here": Address("200", sent={"env_id": ENV_ID}),
-    "trainings:studies": Address("200"),
     "trainings:credit": Address("200"),
-    "trainings:study": Address("200", names=("study",)),
     "trainings:compare": Address("200"),
     "comparisons:compare": Address("200"),
     "comparisons:export": Address("302"),
@@ -199,6 +199,20 @@ TABLE: dict[str, Address] = {
     "trainings:log": Address("403 403 200 200", names=("training",)),
     "trainings:log_tail": Address("403 403 200 200", names=("training",)),
     "trainings:change": Address("302 403 302 302", names=("training",), post=True, sent={"do": "pause"}),
+    "studies:list": Address("200"),
+    "studies:new": Address("200"),
+    "studies:estimate": Address("200", post=True),
+    "studies:curves": Address("200"),
+    "studies:recipe": Address("200", names=("recipe",)),
+    "studies:recorded": Address("200", names=("study",)),
+    "studies:recorded_results": Address("200", names=("study",)),
+    "studies:started": Address("200", names=("started",)),
+    "studies:figures": Address("200", names=("started",)),
+    "studies:run": Address("200", names=("started", "zero")),
+    "studies:results": Address("200", names=("started",)),
+    "studies:change": Address("302 403 302 302", names=("started",), post=True, sent={"do": "pause"}),
+    "studies:visibility": Address("302 403 302 403", names=("started",), post=True, sent={"visibility": "private"}),
+    "studies:delete": Address("302 403 302 403", names=("started",), post=True),
     "curves:list": Address("200"),
     "curves:training": Address("200", names=("outside",)),
     "curves:points": Address("200", names=("outside",)),
@@ -369,6 +383,8 @@ def objects_of(people: dict[str, User | None], visibility: str = "unlisted") -> 
         "challenge": challenge_of(owner).pk,
         "reported": reported_by(owner, visibility).pk,
         "outside": outside_training_of(owner, visibility).pk,
+        "started": study_of(owner, visibility).pk,
+        "recipe": "gcd",
         "reported_evaluation": reported_evaluation_of(owner, visibility).pk,
         "own_benchmark": benchmark_of(owner, visibility).name,
         "training": training.id,
@@ -411,6 +427,13 @@ def outside_training_of(owner: User, visibility: str) -> OutsideTraining:
     """A training elsewhere that has sent an entry."""
     training = curves.begin(owner, "wordle", "elsewhere", visibility=visibility)
     return curves.record(training, [Sent({"reward": 0.5}, 1)]).training
+
+
+def study_of(owner: User, visibility: str) -> Study:
+    """A study of one environment that was cancelled before any run was made."""
+    plan = studies.with_choices(find("gamma"), seeds=2)
+    study = studies.start(owner, plan, visibility=visibility, reuses_results=False)
+    return studies.cancel(study.pk, owner)
 
 
 def reported_evaluation_of(owner: User, visibility: str) -> ReportedEvaluation:

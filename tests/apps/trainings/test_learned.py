@@ -1,27 +1,32 @@
-"""The page of learning curves, and the part about them on the pages of environments."""
+"""What recipes learned, on the pages of environments and in the catalog."""
 
 from __future__ import annotations
 
 import pytest
 from django.test import Client
 
-from apps.trainings.pages import learned
+from apps.catalog.learned import learned
 from gem.training import recipes
 from tests.html import tight
 
 pytestmark = pytest.mark.django_db
 
 
-def test_every_measured_recipe_has_a_curve_and_its_numbers(client: Client) -> None:
-    page = tight(client.get("/jobs/train/curves/"))
+def test_every_measured_recipe_has_a_curve() -> None:
     found = learned()
     assert found
     for one in found:
-        assert f'href="/jobs/train/?recipe={one.recipe.name}"' in page
         assert one.line.startswith("M0.0 ")
         assert one.line.count("L") == len(one.result.seeds[0].curve) - 1
         assert 0 <= one.level <= 60
-    assert page.count('class="multiple"') == len(found)
+
+
+def test_the_catalog_marks_what_was_learned_here_with_its_curve(client: Client) -> None:
+    page = tight(client.get("/environments/?q=guess"))
+    one = next(one for one in learned() if one.env_id == "game:GuessTheNumber-v0-easy")
+    assert f'class="learned-line" href="/studies/curves/{one.recipe.name}/"' in page
+    assert f'aria-label="{one.in_words}"' in page
+    assert "learned-line" not in tight(client.get("/environments/?q=crosswords"))
 
 
 def test_the_page_of_an_environment_shows_what_learned_it(client: Client) -> None:

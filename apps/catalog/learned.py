@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from gem.evaluation.intervals import Interval
@@ -21,6 +21,9 @@ class Row(NamedTuple):
     seed: int
     before: Interval
     after: Interval
+    greedy: float
+    """The share that is solved if the most probable token is taken each time."""
+    cpu_seconds: float
     constant: float | None
     """What the commonest action alone, always taken, would solve; None if that was not measured."""
 
@@ -48,6 +51,11 @@ class Learned:
         return list(self.result.expected["after"])
 
     @property
+    def constant(self) -> float | None:
+        """The most that the commonest action alone, always taken, solves; None if that was not measured."""
+        return max((row.constant for row in self.rows if row.constant is not None), default=None)
+
+    @property
     def mean(self) -> float:
         """Their mean."""
         return sum(self.after) / len(self.after)
@@ -66,6 +74,8 @@ class Learned:
                 one.seed,
                 share(one.before),
                 share(one.after),
+                share(one.greedy).mean,
+                one.cpu_seconds,
                 None if one.constant is None else share(one.constant).mean,
             )
             for one in self.result.seeds
@@ -94,8 +104,29 @@ class Learned:
         """The height of the share before the training."""
         return round(HEIGHT * (1 - self.before), 1)
 
+    @property
+    def in_words(self) -> str:
+        """From what to what, for those who do not see the curve."""
+        ends = f"from {_percent(self.before)} to {_percent(self.mean)} solved"
+        return f"{self.recipe.name}: {ends}, mean of {len(self.result.seeds)} seeds"
+
+    @property
+    def end(self) -> float:
+        """The height of the last point of the mean, in per cent."""
+        return round(100 * (1 - self._points[-1][1]), 1) if self._points else 100.0
+
     def _at(self, place: int, share: float) -> str:
         return f"{WIDTH * place / max(1, len(self._points) - 1):.1f} {HEIGHT * (1 - share):.1f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+@cache
+def best_of(env_id: str) -> Learned | None:
+    """The recipe that solves most of an environment; None if none was measured."""
+    return max(learned(env_id), key=lambda one: one.mean, default=None)
 
 
 def learned(env_id: str = "") -> list[Learned]:
