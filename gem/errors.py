@@ -72,6 +72,10 @@ class EnvironmentFailure(GemError):
     """The environment itself failed; its episode is recorded as failed, and the other episodes go on."""
 
 
+class ServerNotThere(EnvironmentFailure):
+    """No connection could be made to the server of an environment; it may be there later."""
+
+
 class ToolError(GemError):
     """A tool failed; the agent reads the message and goes on."""
 

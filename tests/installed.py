@@ -25,6 +25,7 @@ PROGRAMS = {
 }
 """What is installed into each environment."""
 LARGE = {
+    "gem-llm": ["gem-llm==0.1.0", "pandas==3.1.1", "pylatexenc==2.10"],
     "openenv-0.10": ["openenv==0.10.0"],
     "openenv-core-0.2": ["openenv-core==0.2.3"],
     "inspect": ["inspect-ai==0.3.285"],

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gem import registry
@@ -44,9 +45,9 @@ def check(env_id: str, modules: Sequence[str] = ()) -> Iterator[Finding]:
     for promise in PROMISES:
         if promise.exact and spec.replay != "exact":
             reason = f"The environment is registered with replay={spec.replay!r}, so it does not promise this."
-            yield Finding(promise.title, "left out", reason)
+            yield Finding(promise.title, "left out", reason, key=promise.key, env_id=env_id)
             continue
-        finding = _try(promise, subject)
+        finding = replace(_try(promise, subject), key=promise.key, env_id=env_id)
         yield finding
         if promise.basic and finding.status == "wrong":
             return

@@ -35,6 +35,10 @@ class Finding:
     """What happened, or why the promise was left out; empty if it is kept."""
     advice: str = ""
     """What to do about a broken promise; empty if the promise is kept, or if `detail` has the advice."""
+    key: str = ""
+    """The short name of the promise, such as `repeats_a_seed`."""
+    env_id: str = ""
+    """What it is about."""
 
 
 @dataclass(frozen=True, slots=True)

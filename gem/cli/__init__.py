@@ -53,9 +53,11 @@ from gem.cli.server import (
 )
 from gem.cli.server.account import login, logout, whoami
 from gem.client.errors import NotAuthenticated, ServerFailure, StreamBroken, Unreachable
-from gem.errors import GemError, UnknownEnvironment
+from gem.errors import GemError, ServerNotThere, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
 
+NOT_THERE = (Unreachable, StreamBroken, ServerFailure, ServerNotThere)
+"""Errors of a server that is not there or has failed."""
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
 LOGIN_HINT = " gemweb login keeps a token for the commands."
@@ -121,14 +123,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if command in ("check", "play", "verify"):
         arguments["modules"] = modules  # check and verify pass them to other processes, play prints them
     try:
-        import_modules(modules)
+        if command != "check":  # which may be about another package, so it imports them itself
+            import_modules(modules)
         code: int = COMMANDS[command][0].run(**arguments)
         sys.stdout.flush()
     except GemError as error:
         hint = MODULE_HINT if isinstance(error, UnknownEnvironment) and not modules else ""
         hint = LOGIN_HINT if isinstance(error, NotAuthenticated) and command != "login" else hint
         print(f"gemweb {command}: {error}{hint}", file=sys.stderr)
-        return SERVER_FAILED if isinstance(error, Unreachable | StreamBroken | ServerFailure) else 2
+        return SERVER_FAILED if isinstance(error, NOT_THERE) else 2
     except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import gem
 from gem.cli.output.tables import table
+from gem.registry import REMOTE
 
 if TYPE_CHECKING:
     from gem.learnability import Report
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("env_id", metavar="ID")
+    parser.add_argument("env_id", metavar="ID", help="an environment here, or http://HOST:PORT of an OpenEnv server")
     parser.add_argument(
         "--seeds", type=int, default=60, metavar="N", help="seeds that each way to play is tried on (60)"
     )
@@ -40,7 +41,7 @@ def run(*, env_id: str, seeds: int, tries: int, train: float, json: bool) -> int
 
     if seeds < 10 or tries < 2:
         raise InvalidArgument("Probes need at least 10 seeds and 2 tries at each.")
-    gem.spec(env_id)
+    env_id = _begin_once(env_id)
     report = probe(env_id, seeds=seeds, tries=tries)
     if train > 0:
         report = dataclasses.replace(report, training=train_briefly(env_id, train))
@@ -49,6 +50,26 @@ def run(*, env_id: str, seeds: int, tries: int, train: float, json: bool) -> int
     else:
         _print(report)
     return 1 if report.verdict.kind in ("broken", "without the task") else 0
+
+
+def _begin_once(env_id: str) -> str:
+    """The id that is probed, after an episode of it began if it is on a server.
+
+    Raises:
+        UnknownEnvironment: if there is no such environment.
+        ServerNotThere: if the server is not there.
+        EnvironmentFailure: if it is none of OpenEnv.
+    """
+    if env_id.startswith(("http://", "https://")):
+        env_id = f"{REMOTE}{env_id}"
+    spec = gem.spec(env_id)
+    if spec.id.startswith(REMOTE):
+        env = gem.make(spec.id)
+        try:
+            env.reset(seed=0)
+        finally:
+            env.close()
+    return spec.id
 
 
 def _print(report: Report) -> None:

@@ -28,6 +28,8 @@ ALL_ALIKE = (
 )
 PLAIN_ANSWERS = ("0", "1", "2", "-1", "yes", "no", "True", "False", "A", "B")
 """Answers that many kinds of questions take."""
+AT_A_TIME = 16
+"""So many episodes are played at a time."""
 SAMPLES = 3
 """So many random episodes are played at all seeds, to see whether these differ."""
 EXACT = 1e-9
@@ -111,7 +113,8 @@ def _play(
 ) -> list[EpisodeRecord]:
     requests = [EpisodeRequest(seed, env_id, seed, repeat=repeat) for seed in range(seeds)]
     records = []
-    for record in rollout(agent, requests):
+    is_remote = registry.spec(env_id).id.startswith(registry.REMOTE)
+    for record in rollout(agent, requests, num_envs=1 if is_remote else AT_A_TIME):  # servers limit their sessions
         records.append(record)
         if stopping():
             raise Stopped(f"The probe of {env_id} was stopped.")
@@ -126,7 +129,9 @@ def _summarized(name: str, records: Sequence[EpisodeRecord]) -> Played:
 
 
 def _notes(play: Play, env_id: str, records: Sequence[EpisodeRecord]) -> Iterator[str]:
-    if registry.spec(env_id).replay != "exact":
+    if registry.spec(env_id).id.startswith(registry.REMOTE):
+        yield "It is on a server. Random actions are drawn from what it says of its actions, and from its texts."
+    elif registry.spec(env_id).replay != "exact":
         yield "Its episodes repeat only with recorded outputs of tools."
     if any(record.turn_count > 1 for record in records) and are_all_alike(play, records):
         yield "Every seed is the same problem, so held-out seeds show nothing of other problems."

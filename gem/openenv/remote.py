@@ -27,38 +27,22 @@ Source:
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from gem.core import Env, Info, State, Step, reading_state
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
-from gem.net.http import (
-    AddressGuard,
-    GuardedClient,
-    HttpError,
-    UnrestrictedGuard,
-    check_url,
-)
-from gem.openenv.wire import frame
-from gem.rng import SplitMix64, choice
-from gem.tools.mcp.loop import wait
+from gem.net.http import check_url
+from gem.openenv.connection import Answer, Connection, allowed_addresses, checked_answer
+from gem.openenv.random_actions import draw_action_text, draw_fields, text_field_of
+from gem.rng import SplitMix64
 from gem.validation.values import check_action
 from gem.views import TextView, View
 
-ADDRESSES_VARIABLE = "GEM_OPENENV_ADDRESSES"
-"""The environment variable with the networks that may be connected to besides global addresses, separated by spaces, as
-`AddressGuard` takes them. Without it every address may be; with `none` no server is."""
-NO_ADDRESS = "none"
-MAX_BYTES = 4 * 1024 * 1024
-GRACE_SECONDS = 5.0
 TEXT_FIELDS = ("prompt", "text", "message", "observation", "content", "result")
 """Fields of an observation that may hold what an agent reads; the first that is a text counts."""
 TIMEOUT = 60.0
 MAX_TURNS = 100
-
-Answer = dict[str, Any]
-"""The `data` of an observation: `observation`, `reward` and `done`."""
 
 
 class RemoteOpenEnv(Env):
@@ -81,14 +65,16 @@ class RemoteOpenEnv(Env):
             raise InvalidArgument("max_turns is at least 1, and timeout more than 0 and at most 600 s.")
         self.url, self.timeout, self.max_turns = check_url(url), timeout, max_turns
         self._reset_options = dict(reset_options or {})
-        self._guard = _guard()
-        self._connection: _Connection | None = None
+        self._guard = allowed_addresses()
+        self._connection: Connection | None = None
         self._answers: list[Answer] = []
         """What the server answered to the reset and to each action of this episode."""
         self._actions: list[str] = []
         self._tape: Answer | None = None
         self._text_field = ""
         """The field of an action that takes the agent's text; empty if actions are JSON objects."""
+        self._schema: Mapping[str, Any] = {}
+        """What the server says of its actions, once it was asked."""
         self._is_over = True
         self._num_random_actions = 0
 
@@ -100,7 +86,7 @@ class RemoteOpenEnv(Env):
     def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
         """See `Env.feed_tape`; the next answer is taken from `info["openenv"]`."""
         answer = recorded.get("openenv")
-        self._tape = _checked(answer.get("answer")) if isinstance(answer, dict) else None
+        self._tape = checked_answer(answer.get("answer")) if isinstance(answer, dict) else None
         if isinstance(answer, dict) and isinstance(answer.get("field"), str):
             self._text_field = answer["field"]
 
@@ -110,7 +96,7 @@ class RemoteOpenEnv(Env):
         answer = self._begin() if tape is None else tape
         self._answers = [answer]
         self._is_over = bool(answer["done"])
-        return _text_of(answer), self._info(answer)
+        return text_of(answer), self._info(answer)
 
     def step(self, action: str) -> Step:
         """See `Env.step`.
@@ -128,7 +114,7 @@ class RemoteOpenEnv(Env):
             text = "This is no action: write a JSON object with the fields of the server's schema."
         else:
             answer = self._ask("step", data) if tape is None else tape
-            text, fault = _text_of(answer), {}
+            text, fault = text_of(answer), {}
         self._answers.append(answer)
         self._actions.append(action)
         done = bool(answer["done"])
@@ -147,7 +133,7 @@ class RemoteOpenEnv(Env):
         """See `Env.get_state`: the answers so far. Whoever goes on from it asks the server for the same ones again."""
         return {
             "seed": self.seed, "actions": list(self._actions), "answers": list(self._answers), "over": self._is_over,
-            "field": self._text_field,
+            "field": self._text_field, "schema": dict(self._schema),
         }  # fmt: skip
 
     def set_state(self, state: State) -> None:
@@ -156,19 +142,21 @@ class RemoteOpenEnv(Env):
             self._leave()
             self.seed, self._next_seed, self._is_over = state["seed"], None, state["over"]
             self._actions, self._answers = list(state["actions"]), list(state["answers"])
-            self._text_field, self._tape = state["field"], None
+            self._text_field, self._schema, self._tape = state["field"], state.get("schema", {}), None
             self.rng.seed(self.seed)
 
     def sample_random_action(self) -> str:
-        """See `Env.sample_random_action`; a word of what there is to read, in the form of an action."""
+        """See `Env.sample_random_action`; fields that fit the server's schema, or a word of what there is to read."""
         self._num_random_actions += 1
-        words = (_text_of(self._answers[-1]) if self._answers else "").split() or ["yes", "no"]
-        word = choice(SplitMix64(self.seed or 0, len(self._actions), self._num_random_actions), words)
-        return word if self._text_field else json.dumps({"message": word})
+        rng = SplitMix64(self.seed or 0, len(self._actions), self._num_random_actions)
+        if not self._text_field:
+            return json.dumps(draw_fields(rng, self._schema))
+        read = [text_of(answer) for answer in self._answers] or [""]
+        return draw_action_text(rng, self._schema, read[0], read[-1])
 
     def view(self, seat: int = 0) -> View:
         """See `Env.view`; the view is what there is to read."""
-        text = _text_of(self._answers[-1]) if self._answers else ""
+        text = text_of(self._answers[-1]) if self._answers else ""
         return TextView(kind="text", name=f"An environment at {self.url}", text=text)
 
     def close(self) -> None:
@@ -178,8 +166,10 @@ class RemoteOpenEnv(Env):
     def _begin(self) -> Answer:
         """Open a session and reset it."""
         self._leave()
-        self._connection = _Connection(self.url, self._guard, self.timeout)
-        self._text_field = self._connection.text_field()
+        self._connection = Connection(self.url, self._guard, self.timeout)
+        if not self._schema:
+            self._schema = self._connection.action_schema()
+        self._text_field = text_field_of(self._schema)
         seed = {} if self.seed is None else {"seed": self.seed}
         return self._ask("reset", {**self._reset_options, **seed})
 
@@ -200,7 +190,7 @@ class RemoteOpenEnv(Env):
         for action in self._actions:
             data = self._data_of(action)
             answers.append({**answers[-1], "reward": 0.0} if data is None else self._connection.ask("step", data))
-        differs = any(_text_of(one) != _text_of(other) for one, other in zip(answers, self._answers, strict=True))
+        differs = any(text_of(one) != text_of(other) for one, other in zip(answers, self._answers, strict=True))
         if differs:
             self._leave()
             raise EnvironmentFailure("The server did not give the same episode for the same seed and actions again.")
@@ -224,107 +214,7 @@ class RemoteOpenEnv(Env):
             connection.close()
 
 
-class _Connection:
-    """A session with a server, over a WebSocket in the event loop of this process."""
-
-    def __init__(self, url: str, guard: AddressGuard, timeout: float) -> None:
-        self._url, self._timeout = url, timeout
-        self._client = GuardedClient(guard)
-        self._socket: Any = None
-
-    def text_field(self) -> str:
-        """The only required field of the server's actions, if it is a text; else empty."""
-        schema = self._run(self._read_schema())
-        action = schema.get("action")
-        if not isinstance(action, dict):
-            return ""
-        required, fields = action.get("required"), action.get("properties")
-        if not isinstance(required, list) or len(required) != 1 or not isinstance(fields, dict):
-            return ""
-        described = fields.get(required[0])
-        is_text = isinstance(described, dict) and described.get("type") == "string"
-        return str(required[0]) if is_text else ""
-
-    def ask(self, kind: str, data: dict[str, Any]) -> Answer:
-        """Send a message, and return the observation that answers it.
-
-        Raises:
-            EnvironmentFailure: if there is none.
-        """
-        reply = self._run(self._exchange(frame(kind, data)))
-        if reply.get("type") == "error":
-            message = reply.get("data", {}).get("message") if isinstance(reply.get("data"), dict) else None
-            raise EnvironmentFailure(f"The server refused the {kind}: {str(message)[:500]}")
-        return _checked(reply.get("data"))
-
-    def close(self) -> None:
-        """End the session."""
-        try:
-            self._run(self._close())
-        except EnvironmentFailure:
-            return  # it has ended anyway
-
-    async def _read_schema(self) -> dict[str, Any]:
-        sent = self._client.send("GET", f"{self._url}/schema", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES)
-        async with sent as response:
-            body = b"".join([part async for part in response.body])
-        value = json.loads(body)
-        return value if isinstance(value, dict) else {}
-
-    async def _exchange(self, text: str) -> dict[str, Any]:
-        if self._socket is None:
-            self._socket = await self._client.open_socket(
-                f"{self._url}/ws", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
-            )
-        reply = json.loads(await self._socket.ask(text, self._timeout))
-        return reply if isinstance(reply, dict) else {}
-
-    async def _close(self) -> None:
-        if self._socket is not None:
-            await self._socket.close()
-        await self._client.close()
-
-    def _run(self, work: Any) -> Any:
-        try:
-            return wait(work, 2 * self._timeout + GRACE_SECONDS)
-        except HttpError as error:
-            raise EnvironmentFailure(f"The server at {self._url}: {error}") from error
-        except TimeoutError as error:
-            raise EnvironmentFailure(f"The server at {self._url} did not answer.") from error
-        except (ValueError, RecursionError) as error:
-            raise EnvironmentFailure(f"The server at {self._url} sent something that is not JSON.") from error
-
-
-def _guard() -> AddressGuard:
-    """The guard for the addresses of servers, as the environment variable says.
-
-    Raises:
-        InvalidArgument: if no server may be connected to.
-    """
-    allowed = os.environ.get(ADDRESSES_VARIABLE)
-    if allowed is None:
-        return UnrestrictedGuard()
-    if allowed.strip() == NO_ADDRESS:
-        raise InvalidArgument("Environments of other servers are not played here. Play them on your own machine.")
-    return AddressGuard(allowed.split())
-
-
-def _checked(answer: object) -> Answer:
-    """An answer of the server, as far as it can be used.
-
-    Raises:
-        EnvironmentFailure: if it is not an observation with a reward and an end.
-    """
-    if not isinstance(answer, Mapping):
-        raise EnvironmentFailure("The server's answer is no observation.")
-    observation, reward, done = answer.get("observation"), answer.get("reward"), answer.get("done", False)
-    is_number = reward is None or isinstance(reward, int | float)
-    if not isinstance(observation, dict) or not is_number or not isinstance(done, bool):
-        raise EnvironmentFailure("The server's answer is no observation with a reward and an end.")
-    return {"observation": observation, "reward": None if reward is None else float(reward), "done": done}
-
-
-def _text_of(answer: Answer) -> str:
+def text_of(answer: Answer) -> str:
     """What an agent reads: the text of the observation or, without one, all its fields as JSON."""
     observation = answer["observation"]
     texts = (observation[name] for name in TEXT_FIELDS if isinstance(observation.get(name), str))

@@ -68,6 +68,7 @@ NOT_HERE = {
 }
 """How commands begin that are not run here, and why."""
 ONLY_READ = {
+    "gemweb check gymnasium:": "starts processes; tests/engine/elsewhere/test_gymnasium.py",
     "gemweb data fetch": "downloads",
     "gemweb verify": "needs a certificate; tests/engine/verification/test_checking.py",
     "gemweb reproduce": "needs a site; tests/apps/leaderboard/test_proofs.py",

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from gem.core import Env, Info, State, Step
+from gem.learnability.report import Kind
 from gem.registry import ENV_REGISTRY, register
 from gem.rng import SplitMix64, randint
 from gem.views import TextView
@@ -162,6 +163,38 @@ BROKEN: dict[type[Sum], str] = {
     Fails: "it failed: ",
 }
 """Each with words of the sentence that has to name its fault."""
+
+
+KNOWN: dict[str, Kind] = {
+    "game:GuessTheNumber-v0-easy": "has a signal",
+    "game:GuessTheNumber-v0-hard": "has a signal",
+    "game:FifteenPuzzle-v0-easy": "has a signal",
+    "game:Wordle-v0-easy": "has a signal",
+    "game:Mastermind-v0-easy": "has a signal",
+    "game:Hangman-v0-easy": "has a signal",
+    "game:TowerofHanoi-v0-easy": "has a signal",
+    "game:Sokoban-v0-easy": "has a signal",
+    "duel:TicTacToe-v0-vs-random": "has a signal",
+    "duel:KuhnPoker-v0-vs-expert": "has a signal",
+    "game:Minesweeper-v0-easy": "has a signal",
+    "game:Sudoku-v0-easy": "has a signal",
+    "game:Crosswords-v0-easy": "has a signal",
+    "game:WordSearch-v0-easy": "has a signal",
+    "duel:KuhnPoker-v0-vs-random": "has a signal",
+    "duel:Negotiation-v0-vs-random": "has a signal",
+    "rg:prime_factorization": "has a signal",
+    "rg:spell_backward": "has a signal",
+    "qa:HotpotQA": "no signal",
+    "math:GSM8K": "no signal",
+    "math:Drawn-v0-easy": "no signal",
+    "rg:chain_sum": "no signal",
+    "rg:knights_knaves": "no signal",
+    "rg:coin_flip": "without the task",  # 0 counts as right wherever the probability is small
+    "rg:syllogism": "without the task",  # most are answered with yes
+    "rg:isomorphic_strings": "without the task",  # and these with True
+    "duel:PrisonersDilemma-v0-vs-random": "without the task",  # whatever the other one does, betraying earns more
+}
+"""Environments of ours with the verdict that is known of them."""
 
 
 def id_of(kind: type[Sum]) -> str:

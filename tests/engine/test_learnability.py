@@ -12,9 +12,9 @@ from gem.agents import Request
 from gem.cli import main
 from gem.evaluation.intervals import wilson
 from gem.learnability.probing import Fixed
-from gem.learnability.report import Kind, Played, Report, Training
+from gem.learnability.report import Played, Report, Training
 from gem.learnability.training import train_briefly
-from tests.engine.learnable_envs import BROKEN, Sum, Unreachable, expert_action, id_of, registered
+from tests.engine.learnable_envs import BROKEN, KNOWN, Sum, Unreachable, expert_action, id_of, registered
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -44,37 +44,6 @@ def test_what_is_right_is_not_called_broken() -> None:
     assert report.best_exploit is None
     assert report.expert is not None
     assert report.expert.mean_return == 1.0
-
-
-KNOWN: dict[str, Kind] = {
-    "game:GuessTheNumber-v0-easy": "has a signal",
-    "game:GuessTheNumber-v0-hard": "has a signal",
-    "game:FifteenPuzzle-v0-easy": "has a signal",
-    "game:Wordle-v0-easy": "has a signal",
-    "game:Mastermind-v0-easy": "has a signal",
-    "game:Hangman-v0-easy": "has a signal",
-    "game:TowerofHanoi-v0-easy": "has a signal",
-    "game:Sokoban-v0-easy": "has a signal",
-    "duel:TicTacToe-v0-vs-random": "has a signal",
-    "duel:KuhnPoker-v0-vs-expert": "has a signal",
-    "game:Minesweeper-v0-easy": "has a signal",
-    "game:Sudoku-v0-easy": "has a signal",
-    "game:Crosswords-v0-easy": "has a signal",
-    "game:WordSearch-v0-easy": "has a signal",
-    "duel:KuhnPoker-v0-vs-random": "has a signal",
-    "duel:Negotiation-v0-vs-random": "has a signal",
-    "rg:prime_factorization": "has a signal",
-    "rg:spell_backward": "has a signal",
-    "qa:HotpotQA": "no signal",
-    "math:GSM8K": "no signal",
-    "math:Drawn-v0-easy": "no signal",
-    "rg:chain_sum": "no signal",
-    "rg:knights_knaves": "no signal",
-    "rg:coin_flip": "without the task",  # 0 counts as right wherever the probability is small
-    "rg:syllogism": "without the task",  # most are answered with yes
-    "rg:isomorphic_strings": "without the task",  # and these with True
-    "duel:PrisonersDilemma-v0-vs-random": "without the task",  # whatever the other one does, betraying earns more
-}
 
 
 @pytest.mark.parametrize("env_id", KNOWN)

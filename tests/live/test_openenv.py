@@ -12,6 +12,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from bench.interop.wires import Script, script_of
+from gem.check.elsewhere.servers import PROMISES, ServerExamination
 from tests.installed import environment
 from tests.live.processes import Fleet, Web
 from tests.live.scripts import playable
@@ -89,3 +90,10 @@ def test_openenvs_own_validation_passes(web: Web) -> None:
             [str(openenv), "validate", "--url", url], capture_output=True, text=True, check=False
         )
         assert validated.returncode == 0, validated.stdout
+
+
+def test_the_check_of_servers_finds_nothing_wrong_with_ours(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GEM_OPENENV_ADDRESSES", raising=False)
+    findings = list(ServerExamination(f"http://127.0.0.1:{web.port}/openenv/{GUESS}").findings())
+    assert [finding.key for finding in findings if finding.status != "ok"] == []
+    assert len(findings) == len(PROMISES)

@@ -1,0 +1,156 @@
+"""A session with a server of OpenEnv: one message after the other, each with its reply."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gem.errors import EnvironmentFailure, InvalidArgument, ServerNotThere
+from gem.net.errors import ConnectionFailed
+from gem.net.http import AddressGuard, GuardedClient, HttpError, UnrestrictedGuard
+from gem.openenv.wire import frame
+from gem.tools.mcp.loop import wait
+
+ADDRESSES_VARIABLE = "GEM_OPENENV_ADDRESSES"
+"""The environment variable with the networks that may be connected to besides global addresses, separated by spaces, as
+`AddressGuard` takes them. Without it every address may be; with `none` no server is."""
+NO_ADDRESS = "none"
+MAX_BYTES = 4 * 1024 * 1024
+GRACE_SECONDS = 5.0
+
+Answer = dict[str, Any]
+"""The `data` of an observation: `observation`, `reward` and `done`."""
+
+
+class Response(NamedTuple):
+    """The answer to a request over HTTP."""
+
+    status: int
+    data: Any
+    """What its JSON says; None if it is none."""
+
+
+class Connection:
+    """A session with a server, over a WebSocket in the event loop of this process; it opens with the first message.
+
+    Args:
+        url: the address of the server, without a slash at the end.
+        timeout: seconds that an answer may take.
+    """
+
+    def __init__(self, url: str, guard: AddressGuard, timeout: float) -> None:
+        self._url, self._timeout = url, timeout
+        self._client = GuardedClient(guard)
+        self._socket: Any = None
+
+    def action_schema(self) -> dict[str, Any]:
+        """What the server says of its actions, as JSON schema; empty if it says nothing.
+
+        Raises:
+            EnvironmentFailure: if there is no answer.
+        """
+        schema = self.get("/schema").data
+        action = schema.get("action") if isinstance(schema, dict) else None
+        return action if isinstance(action, dict) else {}
+
+    def get(self, path: str) -> Response:
+        """Send a GET request.
+
+        Raises:
+            EnvironmentFailure: if there is no answer.
+        """
+        response: Response = self._run(self._read(path))
+        return response
+
+    def ask(self, kind: str, data: Mapping[str, Any]) -> Answer:
+        """Send a message, and return the observation that answers it.
+
+        Raises:
+            EnvironmentFailure: if there is none.
+        """
+        reply = self.exchange(frame(kind, dict(data)))
+        if reply.get("type") == "error":
+            message = reply.get("data", {}).get("message") if isinstance(reply.get("data"), dict) else None
+            raise EnvironmentFailure(f"The server refused the {kind}: {str(message)[:500]}")
+        return checked_answer(reply.get("data"))
+
+    def exchange(self, text: str) -> dict[str, Any]:
+        """Send any text, and return the server's reply as it is; empty if it is no object.
+
+        Raises:
+            EnvironmentFailure: if there is none, or it is not JSON.
+        """
+        reply: dict[str, Any] = self._run(self._exchange(text))
+        return reply
+
+    def close(self) -> None:
+        """End the session."""
+        try:
+            self._run(self._close())
+        except EnvironmentFailure:
+            return  # it has ended anyway
+
+    async def _read(self, path: str) -> Response:
+        sent = self._client.send("GET", f"{self._url}{path}", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES)
+        async with sent as response:
+            body = b"".join([part async for part in response.body])
+        try:
+            return Response(response.status, json.loads(body))
+        except (ValueError, RecursionError):
+            return Response(response.status, None)
+
+    async def _exchange(self, text: str) -> dict[str, Any]:
+        if self._socket is None:
+            self._socket = await self._client.open_socket(
+                f"{self._url}/ws", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
+            )
+        reply = json.loads(await self._socket.ask(text, self._timeout))
+        return reply if isinstance(reply, dict) else {}
+
+    async def _close(self) -> None:
+        if self._socket is not None:
+            await self._socket.close()
+        await self._client.close()
+
+    def _run(self, work: Any) -> Any:
+        try:
+            return wait(work, 2 * self._timeout + GRACE_SECONDS)
+        except ConnectionFailed as error:
+            raise ServerNotThere(f"The server at {self._url}: {error}") from error
+        except HttpError as error:
+            raise EnvironmentFailure(f"The server at {self._url}: {error}") from error
+        except TimeoutError as error:
+            raise EnvironmentFailure(f"The server at {self._url} did not answer.") from error
+        except (ValueError, RecursionError) as error:
+            raise EnvironmentFailure(f"The server at {self._url} sent something that is not JSON.") from error
+
+
+def allowed_addresses() -> AddressGuard:
+    """The guard for the addresses of servers, as the environment variable says.
+
+    Raises:
+        InvalidArgument: if no server may be connected to.
+    """
+    allowed = os.environ.get(ADDRESSES_VARIABLE)
+    if allowed is None:
+        return UnrestrictedGuard()
+    if allowed.strip() == NO_ADDRESS:
+        raise InvalidArgument("Environments of other servers are not played here. Play them on your own machine.")
+    return AddressGuard(allowed.split())
+
+
+def checked_answer(answer: object) -> Answer:
+    """An answer of the server, as far as it can be used.
+
+    Raises:
+        EnvironmentFailure: if it is not an observation with a reward and an end.
+    """
+    if not isinstance(answer, Mapping):
+        raise EnvironmentFailure("The server's answer is no observation.")
+    observation, reward, done = answer.get("observation"), answer.get("reward"), answer.get("done", False)
+    is_number = reward is None or isinstance(reward, int | float)
+    if not isinstance(observation, dict) or not is_number or not isinstance(done, bool):
+        raise EnvironmentFailure("The server's answer is no observation with a reward and an end.")
+    return {"observation": observation, "reward": None if reward is None else float(reward), "done": done}
