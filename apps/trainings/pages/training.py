@@ -37,6 +37,9 @@ CURVES = (
     "turns_per_second",
     "learning_rate",
     "held_out_success",
+    "exploitability",
+    "rating",
+    "level",
 )
 AXES = ("update", "turns", "seconds")
 COLOURS = {"generation": 6, "environment": 3, "learner": 4}
@@ -108,6 +111,7 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
     rows = [
         ("Policy", f"{spec.model}" + (f", adapters of rank {spec.lora_rank}" if spec.lora_rank else "")),
         ("Reads", "the whole episode" if spec.input_mode == "transcript" else "the board of the turn"),
+        *_opponents(spec),
         ("Credit", f"{ALGORITHMS[spec.algorithm].title}, \u03b3 {spec.discount:g}"),
         ("Batch", f"{spec.episodes:,} episodes, {spec.epochs} epoch{'' if spec.epochs == 1 else 's'}"),
         ("Learning rate", f"{spec.learning_rate:g}{schedule}"),
@@ -120,6 +124,17 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
     if spec.held_out_every:
         rows.append(("Held-out seeds", f"{spec.held_out_episodes:,}, every {spec.held_out_every:,} updates"))
     return [*rows, ("Seed", str(spec.seed))]
+
+
+def _opponents(spec: TrainingSpec) -> list[tuple[str, str]]:
+    """Whom a policy that plays both seats meets."""
+    if not spec.self_play:
+        return []
+    if not spec.pool_share:
+        return [("Opponents", "itself")]
+    earlier = f"{spec.pool_size} earlier polic{'y' if spec.pool_size == 1 else 'ies'}" if spec.pool_size else ""
+    pool = ", ".join(filter(None, [*spec.pool_agents, earlier]))
+    return [("Opponents", f"itself; in {spec.pool_share:.0%} of the episodes {pool}".replace("%", " %"))]
 
 
 def recipe(name: str) -> Recipe | None:

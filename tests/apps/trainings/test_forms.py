@@ -114,6 +114,22 @@ def test_held_out_seeds_are_asked_for_in_expert_mode_and_have_a_curve(as_ada: Cl
     assert as_ada.get(f"{job.get_absolute_url()}curves.json").json()["held_out_success"] == [None, 0.4, None]
 
 
+def test_a_policy_that_plays_both_seats_has_curves_of_its_own(as_ada: Client) -> None:
+    more = '{"self_play": true, "env_kwargs": {}, "wrappers": [], "target_success": 0}'
+    sent = {"recipe": "guess-easy", "env_id": "duel:KuhnPoker-v0", "held_out_every": "2", "more": more}
+    answer = as_ada.post("/jobs/train/", sent)
+    assert answer.status_code == 302, tight(answer)
+    job = Job.objects.get()
+    records.record_points(claimed(job), [row(1), row(2, exploitability=0.3, rating=12.0)])
+    page = tight(as_ada.get(job.get_absolute_url()))
+    assert 'data-curve="exploitability"' in page
+    assert 'data-curve="rating"' in page
+    assert 'data-curve="level"' not in page
+    assert "itself; in 50 % of the episodes random, 6 earlier policies" in page
+    curves = as_ada.get(f"{job.get_absolute_url()}curves.json").json()
+    assert (curves["exploitability"], curves["rating"]) == ([None, 0.3], [None, 12.0])
+
+
 def test_forms_offer_the_newest_policy_and_a_checkpoint_that_was_chosen(as_ada: Client, ada: User) -> None:
     trained(operations.submit(ada, small(recipe="guess-easy")))
     checkpoint = Checkpoint.objects.select_related("agent", "job__agent").get()
