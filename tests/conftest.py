@@ -195,15 +195,6 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 @pytest.fixture(scope="session")
-def stack() -> Iterator[services.Stack]:
-    """One whole running stack for the session, with demo data; `stack.url` is its address."""
-    with services.running_stack() as running:
-        assert running.url
-        running.cancel_jobs()
-        yield running
-
-
-@pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Launch the system's Chromium where there is one."""
     path = find_browser()

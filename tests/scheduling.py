@@ -59,6 +59,11 @@ def turn(path: Path) -> int:
     return next((number for number, folder in enumerate(LONG) if name.startswith(folder)), len(LONG))
 
 
+def looks_at_stacks(path: Path | None) -> bool:
+    """Whether the tests of a file look at running stacks."""
+    return path is not None and path.relative_to(services.ROOT).as_posix() in STACKS
+
+
 def taken_by(process: str, count: int) -> Kind:
     """What a process, such as "gw0", takes first."""
     if count >= 2 and process == f"gw{count - 1}":

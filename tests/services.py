@@ -97,7 +97,6 @@ class Stack:
         self.state_dir = state_dir
         self.lines: list[str] = []
         own = {"PORT": "0", "BIND": "127.0.0.1", "STATE_DIR": str(state_dir), "PYTHONUNBUFFERED": "1", "TRAINING": "0"}
-        own |= {"TRANSACTION_SECONDS": "20"}  # leases are shorter here than a loaded machine may take to write
         inherited = {name: value for name, value in os.environ.items() if name not in INHERITED_BY_TESTS_ONLY}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "gemweb.local"],
@@ -194,9 +193,12 @@ INHERITED_BY_TESTS_ONLY = {
     "SECRET_KEY",
     "LOCAL_MODE",
     "DEBUG",
+    "LEASE_SECONDS",
+    "TRANSACTION_SECONDS",
     "PYTEST_CURRENT_TEST",
 }
-"""What the test session sets for itself and a stack of its own must not see."""
+"""What the test session sets for itself and a stack of its own must not see. With leases of two seconds a stack looks
+for lost work twice a second, and is never idle."""
 
 
 @contextmanager

@@ -103,12 +103,15 @@ class Line:
             waiting: the rows that may be claimed (`rows`).
             busy: the rows that workers have claimed.
         """
+        if not waiting.exists():  # most workers that look find nothing
+            return []
         with transaction.atomic():
             first = self._ordered(waiting, busy, "WHERE is_admitted ORDER BY place LIMIT %(most)s", most=most)
             keys = [key for key, *_ in first]
             claimed: list[Any] = waiting.filter(pk__in=keys).claim(token, most, **changes) if keys else []
             parties = [(person, share) for key, person, share, *_ in first if key in claimed and person]
-            note_served(self.name, chain.from_iterable(parties))
+            if parties:
+                note_served(self.name, chain.from_iterable(parties))
         return claimed
 
     def place(self, waiting: models.QuerySet[Any], busy: models.QuerySet[Any], key: Any) -> int | None:

@@ -131,6 +131,8 @@ def _check_limit(seat: Seat, address: str) -> None:
 
 def claim(token: UUID, limit: int) -> list[str]:
     """Claim up to `limit` pending turns, of each person in turn. A turn whose workers keep dying is refused."""
+    if not waiting().exists():  # hosts look every second
+        return []
     for turn in waiting().worn()[:limit]:
         with suppress(RowsLocked):  # the next sweep tries again
             _give_up(turn.episode_id)

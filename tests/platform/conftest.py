@@ -18,6 +18,7 @@ from cryptography.fernet import Fernet
 from gem.verification.keys import WELL_KNOWN
 from gemweb.local.stack import migrations_digest
 from gemweb.local.state import secret
+from tests import scheduling
 from tests.platform.api_access import make_token
 from tests.services import ROOT, Stack, forget_state, running_stack
 
@@ -42,6 +43,27 @@ class BroughtBack:
 TURNS = """
 SELECT id, action FROM episodes_turn JOIN episodes_episode ON id = episode_id ORDER BY id, number LIMIT 500
 """
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[Stack]:
+    """One whole running stack for all tests that look at one, with demo data; `stack.url` is its address."""
+    with running_stack() as running:
+        assert running.url
+        running.cancel_jobs()
+        SHARED.append(running)
+        yield running
+
+
+SHARED: list[Stack] = []
+"""The stack of this session, if one was started."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the shared stack after the last test that uses it: its processes take a tenth of a core while they idle."""
+    if SHARED and not scheduling.looks_at_stacks(nextitem.path if nextitem else None):
+        SHARED[0].end()
 
 
 @pytest.fixture(scope="session")

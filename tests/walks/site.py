@@ -24,8 +24,8 @@ from tests import databases, warm
 from tests.services import ROOT, valkey_database
 
 START_SECONDS = 180.0
-LEASE_SECONDS = "9"
-"""Heartbeats and searches for lost work come every two seconds: with a lease of two seconds they took a seventh of a
+LEASE_SECONDS = "18"
+"""Heartbeats and searches for lost work come every four seconds: with a lease of two seconds they took a seventh of a
 core, all the time. No walk kills a worker."""
 
 

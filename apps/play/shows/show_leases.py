@@ -101,6 +101,8 @@ def claim(token: UUID, limit: int, *, showcase: bool) -> list[str]:
     `MAX_ATTEMPTS` times at the same turn.
     """
     playable = _running().filter(_has_turns_to_play(showcase))
+    if not playable.free().exists():  # hosts look every second
+        return []
     for episode_id in playable.worn().values_list("pk", flat=True)[:limit]:
         with suppress(RowsLocked):  # the next sweep tries again
             _give_up(episode_id)

@@ -29,7 +29,8 @@ OWNED = {
     "reported_evaluation",
 }
 """The objects with a visibility, by their names in the table."""
-ROLES = ("nobody", "somebody else", "the owner", "staff")
+OTHERS = ("nobody", "somebody else")
+ROLES = (*OTHERS, "the owner", "staff")
 ENV_ID = "game:GuessTheNumber-v0-easy"
 
 
@@ -54,6 +55,11 @@ class Address:
     def ask(self, client: Client, path: str) -> Any:
         """Send the request to an address of this site, and return the response."""
         return client.post(path, self.sent) if self.post else client.get(path, self.sent)
+
+    @property
+    def depends_on_role(self) -> bool:
+        """Whether the table has an answer for each role."""
+        return " " in self.answers
 
     @property
     def names_owned(self) -> bool:

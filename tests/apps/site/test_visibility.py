@@ -28,11 +28,10 @@ from apps.trainings import operations as trainings
 from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 from tests.apps.site.addresses import SCORE, TABLE, objects_of, requests
-from tests.apps.site.roles import ENV_ID, ROLES, Asker
+from tests.apps.site.roles import ENV_ID, OTHERS, Asker
 
 pytestmark = pytest.mark.django_db
 
-OTHERS = ("nobody", "somebody else")
 SAME_KIND = {"episode": ("job_episode", "duel_episode"), "show": ("job_episode",)}
 """Other objects that an address can name; whatever belongs to a private job or duel is as private."""
 
@@ -49,7 +48,7 @@ def test_every_address_answers_each_role_by_the_visibility(visibility: str, peop
     objects = objects_of(people, visibility)
     about = [(name, address) for name, address in requests() if address.names_owned]
     assert len(about) > 40
-    for role in ROLES if visibility == "private" else ("somebody else",):  # what is unlisted is in test_addresses.py
+    for role in OTHERS if visibility == "private" else ("somebody else",):  # the other cases are in test_addresses.py
         asker = Asker(people[role])
         answers = {(name, address.method): asker.status(name, address, objects) for name, address in about}
         assert answers == {(name, address.method): address.status(role, visibility) for name, address in about}, role
