@@ -29,6 +29,7 @@ from tools.nano_base.primer import primer
 from tools.nano_base.source import Kind
 from tools.nano_base.sources import BASE_SOURCES, WIDE_SOURCES
 from tools.nano_base.tokenizer import train_tokenizer
+from tools.nano_base.tool_use import TOOL_SOURCES
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ KINDS = {
         names_alone=True,
         primer=60_000,
     ),
+    "nano-tools": Kind(TOOL_SOURCES, depth=2, steps=2500, vocabulary=1024, reads_every_source=True, names_alone=True),
 }
 PIECES_TO_READ, PIECES_OF_A_SOURCE = 12_000, 250
 """How many pieces of all sources the tokenizer is learned from, and how many more of each (see `Kind`)."""
@@ -124,11 +126,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         prog="python -m tools.nano_base", description=(tools.nano_base.__doc__ or "").splitlines()[0]
     )
     parser.add_argument(
-        "--out", type=Path, required=True, help="the folder to write: nano-base, nano-wide or nano-large"
+        "--out", type=Path, required=True, help="the folder to write: nano-base, nano-wide, nano-large or nano-tools"
     )
     parser.add_argument("--count", type=int, default=1000, help="scales the number of episodes (1000)")
-    parser.add_argument("--steps", type=int, help="of the language model (3000, 5000 and 1550)")
-    parser.add_argument("--depth", type=int, help="layers, of 32 times as many dimensions: the size (2, 3 and 4)")
+    parser.add_argument("--steps", type=int, help="of the language model (3000, 5000, 1550 and 2500)")
+    parser.add_argument("--depth", type=int, help="layers, of 32 times as many dimensions: the size (2, 3, 4 and 2)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where the language model learns")
     parser.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tools.nano_base.source import Source
+from tools.nano_base.tool_use import TOOLS
 
 GAMES = (
     Source("game:GuessTheNumber-v0-easy", 2000, transcripts=True),
@@ -64,23 +65,6 @@ SMALL = (
     _question("rg:base_conversion", 1000, max_value=63, max_base=10),
 )
 """The same in easier configurations."""
-
-PYTHON = ((("name", "python_tool_no_int_reward"),),)
-SEARCH = (
-    (
-        ("name", "search_tool_no_int_reward"),
-        ("tools", [{"name": "search", "index": "wikigame", "topk": 1}]),
-    ),
-)
-TWO_LONG_FACTORS = (("config", {"min_terms": 2, "max_terms": 2, "min_digits": 3, "max_digits": 3}),)
-TOOLS = (
-    Source("rg:products", 300, True, TWO_LONG_FACTORS, "with Python", PYTHON),
-    Source("rg:chain_sum", 200, True, (), "with Python", PYTHON),
-    Source("math:Drawn-v0-easy", 300, True, (), "with Python", PYTHON),
-    Source("qa:NaturalQuestions", 1500, True, (), "with search", SEARCH),
-    Source("qa:HotpotQA", 500, True, (), "with search", SEARCH),
-)
-"""Questions that are answered after a tool was used, with whatever it was asked."""
 
 LARGE_SOURCES = (
     *GAMES,

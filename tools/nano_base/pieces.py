@@ -88,15 +88,13 @@ def _action(env: Env, source: Source, tale: Piece, draw: SplitMix64) -> str:
         case "from the text":
             return _word_answer(tale, draw) if "<answer>" in tale[0] else _number_answer(tale, draw)
         case "with Python":
-            return (
-                _number_answer(tale, draw)
-                if _stops(tale, draw)
-                else f"<python>print({_expression(tale, draw)})</python>"
-            )
+            if _stops(tale, draw):
+                return _number_answer(tale, draw, copies=source.copies)
+            return f"<python>print({_expression(tale, draw, copies=source.copies)})</python>"
         case "with search":
             if _stops(tale, draw):
-                return _word_answer(tale, draw)
-            return f"<search>{_words(tale[0], draw)}</search>"
+                return _word_answer(tale, draw, copies=source.copies)
+            return f"<search>{_words(_task(tale) if source.copies else tale[0], draw)}</search>"
         case _:
             return env.sample_random_action()
 
@@ -106,27 +104,39 @@ def _stops(tale: Piece, draw: SplitMix64) -> bool:
     return randbelow(draw, 6) < (1 if len(tale) <= 2 else 5)
 
 
-def _number_answer(tale: Piece, draw: SplitMix64) -> str:
-    """A number that was said last, or before, or never."""
-    last, said = NUMBER.findall(tale[-2]), NUMBER.findall(tale[0].partition("\n")[0])
-    numbers = (last, said, [str(randbelow(draw, 1000))])[randbelow(draw, 3)] or ["0"]
-    return f"\\boxed{{{choice(draw, numbers)}}}"
+def _task(tale: Piece) -> str:
+    """The first line of what was said: the task, without what is said about tools."""
+    return tale[0].partition("\n")[0]
 
 
-def _expression(tale: Piece, draw: SplitMix64) -> str:
-    """Numbers of the task, or others, with signs between them."""
-    said = NUMBER.findall(tale[0].partition("\n")[0]) or ["1"]
-    parts = [choice(draw, said) if randbelow(draw, 4) else str(randbelow(draw, 100))]
-    for _ in range(randint(draw, 1, 2)):
-        parts += [
-            choice(draw, ("+", "-", "*", "*")),
-            choice(draw, said) if randbelow(draw, 4) else str(randbelow(draw, 100)),
-        ]
+def _number_answer(tale: Piece, draw: SplitMix64, *, copies: bool = False) -> str:
+    """A number that was said last, or before, or, unless it `copies`, never."""
+    last, said = NUMBER.findall(tale[-2]), NUMBER.findall(_task(tale))
+    if copies:
+        numbers = NUMBER.findall(_task(tale[-2:])) if randbelow(draw, 4) else said
+    else:
+        numbers = (last, said, [str(randbelow(draw, 1000))])[randbelow(draw, 3)]
+    return f"\\boxed{{{choice(draw, numbers or ['0'])}}}"
+
+
+def _expression(tale: Piece, draw: SplitMix64, *, copies: bool = False) -> str:
+    """Numbers of the task, or others unless it `copies`, with signs between them."""
+    said = NUMBER.findall(_task(tale)) or ["1"]
+
+    def operand() -> str:
+        return choice(draw, said) if copies or randbelow(draw, 4) else str(randbelow(draw, 100))
+
+    parts = [operand()]
+    for _ in range(1 if copies else randint(draw, 1, 2)):
+        parts += [choice(draw, ("+", "-", "*", "*")), operand()]
     return " ".join(parts)
 
 
-def _word_answer(tale: Piece, draw: SplitMix64) -> str:
-    return f"<answer>{_words(tale[-2] if randbelow(draw, 4) else tale[0], draw)}</answer>"
+def _word_answer(tale: Piece, draw: SplitMix64, *, copies: bool = False) -> str:
+    """Words of what was said last, or, more seldom, of the task."""
+    last = tale[-2].rpartition("Title:")[2] if copies else tale[-2]
+    first = _task(tale) if copies else tale[0]
+    return f"<answer>{_words(last if randbelow(draw, 4) else first, draw)}</answer>"
 
 
 def _words(text: str, draw: SplitMix64) -> str:

@@ -24,6 +24,8 @@ class Source:
     answers: Answers | None = None
     wrappers: tuple[tuple[tuple[str, Any], ...], ...] = ()
     """Wrappers as pairs of names and values."""
+    copies: bool = False
+    """Whether random expressions, queries and answers consist only of what the task and the last output say."""
 
 
 @dataclass(frozen=True)
