@@ -187,15 +187,16 @@ class Retail(Game):
         self._untold_facts = [
             fact for fact in self._untold_facts if not re.search(rf"\b{re.escape(fact)}\b", text.lower())
         ]
-        if REFUSAL_PATTERN.search(text):
+        is_refusal = REFUSAL_PATTERN.search(text) is not None
+        if is_refusal:
             self._goal["refuse"] = False
-        reply = self._reply(text)
+        reply = self._reply(text, is_refusal=is_refusal)
         self.messages.append(["other", reply])
         return f"The customer: {reply}", self._finish() if self.over else 0.0, None
 
-    def _reply(self, text: str) -> str:
+    def _reply(self, text: str, *, is_refusal: bool) -> str:
         """The customer's answer."""
-        if REFUSAL_PATTERN.search(text) and self._goal["fallback"] is not None:
+        if is_refusal and self._goal["fallback"] is not None:
             self._goal = self._goal["fallback"]
             return str(self._goal["say"])
         if ANYTHING_ELSE_PATTERN.search(text):
@@ -206,17 +207,18 @@ class Retail(Game):
             self._goal, *self._remaining_goals = self._remaining_goals
             return f"Yes. {self._goal['say']}"
         facts = {"identity": self._identity(), **self._goal["facts"]}
-        topics = [topic for topic, pattern in TOPIC_PATTERNS.items() if re.search(pattern, text, re.IGNORECASE)]
-        answers = [facts[topic] for topic in topics if topic in facts] if QUESTION_PATTERN.search(text) else []
+        patterns = TOPIC_PATTERNS if QUESTION_PATTERN.search(text) else {}
+        topics = [topic for topic, pattern in patterns.items() if re.search(pattern, text, re.IGNORECASE)]
+        answers = [facts[topic] for topic in topics if topic in facts]
         if answers:
             return " ".join([PERSONAS[self._persona][2], *answers]).strip()
         self._patience -= 1
         if not self._patience:
             self.over = True
             return "This leads nowhere. Goodbye."
-        if REFUSAL_PATTERN.search(text):
+        if is_refusal:
             return "That is a pity, but I understand."
-        return "I do not know that." if topics and QUESTION_PATTERN.search(text) else f"All right. {self._goal['say']}"
+        return "I do not know that." if topics else f"All right. {self._goal['say']}"
 
     def _identity(self) -> str:
         customer = self.shop["customers"][self._caller]
