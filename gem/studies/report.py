@@ -203,7 +203,7 @@ class Report:
     def sentences(self) -> list[str]:
         """What may be said, and what the results leave out."""
         turns = [sentence for one in self.turns_used for sentence in one.sentences]
-        return [*self._progress(), *self._orders(), *turns, *self._transfers(), *self.study.notes]
+        return [*self._progress(), *self._orders(), *turns, *self._tool_use(), *self._transfers(), *self.study.notes]
 
     def _progress(self) -> list[str]:
         if not self.rows:
@@ -237,6 +237,15 @@ class Report:
         parts[0] += " points"
         sentence = ", ".join(parts[:-1]) + (", and " if parts[1:] else "") + parts[-1]
         return f"{better[0].upper()}{better[1:]} solves {sentence}."
+
+    def _tool_use(self) -> list[str]:
+        return [
+            f"{cell.environment}, {row.title}: {_mean([run.tool_calls for run in cell.runs]):.2f} tool calls in an "
+            f"episode after training."
+            for row in self.rows
+            for cell in row.cells
+            if any(run.tool_calls for run in cell.runs)
+        ]
 
     def _transfers(self) -> list[str]:
         return self.matrix.sentences if self.matrix else []

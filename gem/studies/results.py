@@ -35,6 +35,8 @@ class RunResult(BaseModel):
     """Mean number of turns of the solved episodes; None if none is solved."""
     cpu_seconds: float
     """Of the training, in one thread."""
+    tool_calls: float = 0.0
+    """Mean number of tool calls of an episode."""
     curve: tuple[float, ...]
     """The share of solved episodes during the training, at 40 equally long parts of it at most."""
     elsewhere: dict[str, int] = {}

@@ -111,6 +111,7 @@ def make(study: Study, run: Run, path: Path, earlier: RunResult | None = None) -
         mean_return=round(sum(record.total_reward for record in records) / count, 4),
         turns=round(sum(record.turn_count for record in records) / count, 3),
         turns_when_solved=round(sum(one.turn_count for one in solved) / len(solved), 3) if solved else None,
+        tool_calls=round(sum(map(_tool_calls, records)) / count, 3),
         cpu_seconds=round(metrics[-1]["cpu_seconds"], 1),
         curve=condensed([float(row["success"]) for row in metrics]),
         elsewhere=_measure_elsewhere(study, policy, digests, earlier),
@@ -168,6 +169,10 @@ def _play(policy: Path, spec: TrainingSpec, episodes: int) -> list[EpisodeRecord
     from gem.training.study.evaluation import play  # noqa: PLC0415 (as above)
 
     return list(play(policy, spec, episodes=episodes))
+
+
+def _tool_calls(record: EpisodeRecord) -> int:
+    return sum(len(turn.info.get("tool_calls", ())) for turn in record.turns)
 
 
 def _measure_elsewhere(
