@@ -33,6 +33,8 @@ FAILED_BATCH = "failed-batch"
 """The name, among the episodes, of the batch whose gradient was not finite; its update is the one that failed."""
 RENAMED_METRICS = {"flat": "zero_advantage_share"}
 """Present names of metrics by the names that earlier versions wrote."""
+ADDED_METRICS = {"replaced": 0.0, "continuations": 0.0, "forks_differ": 0.0}
+"""Metrics that earlier versions did not write, with the values that they would have had."""
 State = Literal["running", "paused", "finished", "stopped", "cancelled", "interrupted", "failed"]
 
 
@@ -136,7 +138,7 @@ class RunFolder:
             for line in self._metrics.read_text(encoding="utf-8").splitlines():
                 with suppress(ValueError):
                     row: dict[str, Any] = json.loads(line)
-                    rows.append({RENAMED_METRICS.get(name, name): value for name, value in row.items()})
+                    rows.append(ADDED_METRICS | {RENAMED_METRICS.get(name, name): value for name, value in row.items()})
         return rows
 
     def discard_after(self, update: int) -> None:

@@ -78,6 +78,8 @@ ONLY_READ = {
     "gemweb push": "needs a site; tests/engine/cli/test_challenge.py",
     "gemweb benchmark add": "needs a site; tests/apps/test_benchmarks_of_people.py",
     "gemweb study run": "trains for hours",
+    "gemweb submit --study": "needs a site; tests/apps/studies/test_starting.py",
+    "gemweb pull ID": "needs a site; tests/platform/test_client.py",
     "gemweb eval --agent random --benchmark games": "plays for a minute",
     "gemweb eval --agent endpoint --url https://api.example.org": "asks somebody else's server",
     "python -m gem.training ": "trains for minutes",

@@ -89,6 +89,7 @@ def send_to_every_operation(world: tuple[Any, dict[str, Any], str], requests: in
             "challenge_id": objects["challenge"],
             "row_id": objects["reported"],
             "training_id": objects["outside"],
+            "study_id": objects["started"],
             "evaluation_id": objects["reported_evaluation"],
             "delivery_id": objects["delivery"],
         }

@@ -320,6 +320,7 @@ FORMS: dict[str, Address] = {
     "jobs:submit": Address("302", post=True, sent={"agent": "random", "env_id": ENV_ID} | NUMBERS),
     "jobs:estimate": Address("200", post=True, sent={"agent": "random", "env_id": ENV_ID} | NUMBERS),
     "trainings:train": Address("302", post=True, sent={"env_id": ENV_ID, "updates": "10"}),
+    "studies:new": Address("302", post=True, sent={"study": "gamma", "seeds": "2", "environments": "guess-ten"}),
 }
 """The answers to the POST of addresses that are in the table with their GET."""
 

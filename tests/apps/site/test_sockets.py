@@ -31,6 +31,7 @@ TABLE: dict[str, dict[str, set[str]]] = {
     "job": {"first": EVERYBODY, "other": EVERYBODY, "watch": NOBODY},
     SHOWCASE: {"home": EVERYBODY, "watch": NOBODY},
     "outside": {"watch": EVERYBODY, "home": NOBODY},
+    "study": {"watch": EVERYBODY, "home": NOBODY},
 }
 """By topic and audience, who may listen. Every topic is also asked for audiences that there are not."""
 NO_AUDIENCES = ("", "seat", "seat-0 ", "seat--1", "seat-\u0660", "watch\0", "SEAT-0", "x" * 10_000)
@@ -56,6 +57,7 @@ def keys_of(people: dict[str, User | None], objects: dict[str, Any], visibility:
         "job": [objects["job"], objects["training"]],
         SHOWCASE: [present().key],
         "outside": [objects["outside"]],
+        "study": [objects["started"]],
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 from gem.evaluation.spec import EvaluationSpec
 from gem.records import episode_files
 from gem.replay import verify_stored
-from gem.training.run_folder import RunFolder
+from gem.training.run_folder import ADDED_METRICS, RunFolder
 from gem.training.spec import read_spec, with_settings
 from gem.wrappers import WRAPPER_FACTORY, get_wrapper_fns
 
@@ -86,7 +86,9 @@ def test_metrics_have_the_names_of_today(run: RunFolder) -> None:
     raw = [json.loads(line) for line in (FILES / "run" / "metrics.jsonl").read_text("utf-8").splitlines()]
     rows = run.metrics()
     assert [row["zero_advantage_share"] for row in rows] == [row["flat"] for row in raw]
-    assert all("flat" not in row and row.keys() - raw[0].keys() == {"zero_advantage_share"} for row in rows)
+    new = {"zero_advantage_share", *ADDED_METRICS}
+    assert all("flat" not in row and row.keys() - raw[0].keys() == new for row in rows)
+    assert all(row[name] == 0.0 for row in rows for name in ADDED_METRICS)
 
 
 def test_a_training_goes_on_from_its_folder(run: RunFolder) -> None:
