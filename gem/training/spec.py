@@ -16,7 +16,7 @@ from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
 
 NANO_BASE = "nano-base"
-BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large")
+BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools")
 """The names of the policies that come with the engine: the one that trainings begin with by default, a larger one that
 has also seen how answers to some 50 datasets and actions in more games are written, and the largest, which has also
 seen tools and programs."""
