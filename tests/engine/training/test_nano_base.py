@@ -31,6 +31,15 @@ def test_it_knows_how_actions_are_written(policy: str, env_id: str) -> None:
     assert faults <= 0.02 * len(turns)
 
 
+def test_nano_tools_calls_python() -> None:
+    config = {"config": {"min_terms": 2, "max_terms": 2, "min_digits": 2, "max_digits": 2}}
+    tools = [{"name": "python_tool_no_int_reward"}]
+    slots = [EpisodeRequest(i, "rg:products", seed=i, env_kwargs=config, wrappers=tools) for i in range(32)]
+    records = list(rollout(PolicyAgent("nano-tools", max_tokens=24), slots, num_envs=32))
+    calls = [turn.info.get("tool_calls", ()) for record in records for turn in record.turns]
+    assert sum(map(len, calls)) > len(records) / 2
+
+
 @pytest.mark.long
 def test_a_short_training_raises_the_return(tmp_path: Path) -> None:
     data = recipes.data("guess-easy") | {
