@@ -1,15 +1,19 @@
-// The page of a study: when a run has ended, the figures are loaded again. On the form, another study opens the page
-// anew, filled with what it has.
+// The page of a study: when a run has ended, the figures are loaded again, and in another state the controls. On the form,
+// another study opens the page anew, filled with what it has.
 
 const live = document.querySelector("[data-figures]");
 
 if (live) {
-  const doneNow = () => document.getElementById("progress")?.dataset.done;
-  let drawn = doneNow();
+  const now = () => ({ ...document.getElementById("progress")?.dataset });
+  let drawn = now();
   const refresh = () => {
-    if (doneNow() === drawn) return;
-    drawn = doneNow();
-    window.htmx.ajax("GET", live.dataset.figures, { target: "#figures", swap: "outerHTML" });
+    const { done, state } = now();
+    const before = drawn;
+    drawn = { done, state };
+    if (done !== before.done) window.htmx.ajax("GET", live.dataset.figures, { target: "#figures", swap: "outerHTML" });
+    if (state !== before.state) {
+      window.htmx.ajax("GET", location.pathname, { target: "#controls", select: "#controls", swap: "outerHTML" });
+    }
   };
   new MutationObserver(refresh).observe(live, { childList: true, subtree: true });
 }
