@@ -165,7 +165,7 @@ def start(
     study = Study(
         owner=owner,
         title=title or plan.title,
-        plan_data=plan.model_dump(mode="json"),
+        plan_data=plan.pinned().model_dump(mode="json"),
         visibility=visibility or default_visibility(owner),
         keeps_policies=keeps_policies,
         reuses_results=reuses_results,

@@ -129,6 +129,12 @@ class Study(BaseModel):
         """How a policy plays in one of the environments in which it is measured without training."""
         return _spec({**_with_recipe(self.measured_in[name]), "seed": 0}, f"measured_in.{name}")
 
+    def pinned(self) -> Study:
+        """The same plan with the settings of its recipes written out: it stays what it is when a recipe changes."""
+        environments = {name: _settings_of_recipe(own) for name, own in self.environments.items()}
+        measured_in = {name: _settings_of_recipe(own) for name, own in self.measured_in.items()}
+        return self.model_copy(update={"environments": environments, "measured_in": measured_in})
+
     @property
     def places(self) -> int:
         """Number of pairs of an environment and a variant."""
@@ -199,6 +205,10 @@ def _with_recipe(settings: Mapping[str, Any]) -> dict[str, Any]:
         return recipes.data(str(changes.pop("recipe"))) | changes if "recipe" in changes else changes
     except InvalidArgument as error:
         raise refused(str(error)) from error
+
+
+def _settings_of_recipe(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in _with_recipe(settings).items() if name != "recipe"}
 
 
 class Run(NamedTuple):

@@ -18,8 +18,8 @@ from gem.validation.messages import error_sentence, refused
 NANO_BASE = "nano-base"
 BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools")
 """The names of the policies that come with the engine: the one that trainings begin with by default, a larger one that
-has also seen how answers to some 50 datasets and actions in more games are written, and the largest, which has also
-seen tools and programs."""
+has also seen how answers to some 50 datasets and actions in more games are written, the largest, which has also seen
+tools and programs, and a small one that has seen nothing but tools in use."""
 
 RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
 """Present names of settings by the names that they had in specifications of earlier versions."""
@@ -113,7 +113,7 @@ class TrainingSpec(BaseModel):
     )
 
     model: str = Field(
-        default=NANO_BASE, description="nano-base, -wide or -large, a folder, or the id of a hub's model."
+        default=NANO_BASE, description="nano-base, -wide, -large or -tools, a folder, or the id of a hub's model."
     )
     lora_rank: int = Field(
         default=0, ge=0, le=512, description="Rank of low-rank adapters, which alone are trained; 0 trains all weights."

@@ -10,6 +10,8 @@ from apps.accounts.models import Viewer
 from apps.catalog.learned import Learned, learned
 from apps.jobs.models import Checkpoint, Job
 from gem import registry
+from gem.training.spec import TrainingSpec
+from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
 
 FAMILIES = {
     "game": "games",
@@ -101,11 +103,14 @@ def recipe_page(name: str, viewer: Viewer) -> dict[str, Any] | None:
     return {
         "one": one,
         "spec": one.recipe.training_spec,
-        "turns": turns_in_words(one.env_id),
+        "turns": turns_in_words(one.recipe.training_spec),
         "trainings": [(row, newest.get(row.pk)) for row in rows],
     }
 
 
-def turns_in_words(env_id: str) -> str:
-    """How long an episode of an environment is: one turn, or many."""
-    return "one turn" if registry.spec(env_id).turns == "single" else "many turns"
+def turns_in_words(spec: TrainingSpec) -> str:
+    """How long the episodes of a training are: one turn, with calls of tools before it if there are any, or many."""
+    if registry.spec(spec.env_id).turns != "single":
+        return "many turns"
+    has_tools = any(wrapper["name"] in TOOL_WRAPPERS for wrapper in spec.wrappers)
+    return "one answer, after calls of tools" if has_tools else "one turn"

@@ -7,11 +7,11 @@ tests are what it prints. Begin reading at `draw`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from gem.datasets.dataset import Dataset, Row, Table
+from gem.datasets.dataset import Dataset, Row
+from gem.datasets.drawn import drawn_dataset
 from gem.datasets.drawn_programs import easy, hard, medium
 from gem.datasets.drawn_programs.draw import Draw, Template
 
@@ -19,8 +19,6 @@ VERSION = 1
 """Increased whenever a number would give another problem than before."""
 KEY = 2
 """Part of the key of all draws, so that they are not those of the word problems."""
-ROWS = 2**53
-"""The number of problems of each level: as many as there are seeds that JSON keeps exactly."""
 LEVELS: Mapping[str, Sequence[Template]] = {
     "easy": easy.TEMPLATES,
     "medium": medium.TEMPLATES,
@@ -29,24 +27,9 @@ LEVELS: Mapping[str, Sequence[Template]] = {
 """The templates of each level."""
 
 
-class Drawn(Table):
-    """The problems of one level. A row never changes."""
-
-    def __init__(self, level: str) -> None:
-        self.level = level
-
-    def __len__(self) -> int:
-        return ROWS
-
-    def row(self, index: int) -> Row:
-        """See `Table.row`."""
-        return problem(self.level, index)
-
-
 def drawn(level: str) -> Dataset:
     """All problems of a level. The hash depends only on `VERSION` and `level`."""
-    digest = hashlib.sha256(f"gemweb programming problems, version {VERSION}, {level}".encode()).hexdigest()
-    return Dataset(Drawn(level), "sample", f"built-in generator programs-{level}", digest, (drawn, (level,)))
+    return drawn_dataset(problem, drawn, level, kind="programming problems", name="programs", version=VERSION)
 
 
 def problem(level: str, number: int) -> Row:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import override_settings
+from django.test import Client, override_settings
 
 from apps.accounts.models import User
 from apps.jobs.errors import NotYours, TooManyJobs
@@ -15,8 +15,12 @@ from apps.studies import operations
 from apps.studies.estimates import estimate
 from apps.studies.models import Study, StudyRun
 from apps.studies.operations import Unfit, own_plan, plan_named, with_choices
+from apps.studies.pages.curves import turns_in_words
+from gem.errors import InvalidArgument
 from gem.studies.results import FolderResults
 from gem.studies.study import find
+from gem.training import recipes
+from gem.training.spec import read_spec
 from tests.apps.studies.started import PLAN, plan, start
 
 pytestmark = pytest.mark.django_db
@@ -161,3 +165,29 @@ def test_only_its_owner_and_staff_change_a_study(ada: User) -> None:
             change(study.pk, eve)
     staff = User.objects.create_user("root", is_staff=True)
     assert operations.pause(study.pk, staff).state == "paused"
+
+
+def test_a_study_stays_what_it_is_when_a_recipe_is_gone(
+    ada: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = start(ada, measured_in={"gcd": {"recipe": "gcd"}})
+    spec = study.plan.spec_of("fifteen", "rebn", 0)
+    assert find("gamma").name == "gamma"  # those of ours have been read
+
+    def gone(name: str) -> dict[str, Any]:
+        raise InvalidArgument(f"There is no recipe {name}.")
+
+    monkeypatch.setattr("gem.training.recipes.data", gone)
+    with pytest.raises(ValueError, match="There is no recipe"):
+        plan()
+    assert study.plan.spec_of("fifteen", "rebn", 0) == spec
+    assert client.get(study.get_absolute_url()).status_code == 200
+
+
+def test_the_length_of_episodes_is_said_in_words() -> None:
+    lengths = {name: turns_in_words(read_spec(recipes.data(name))) for name in ("gcd", "guess-easy", "python-products")}
+    assert lengths == {
+        "gcd": "one turn",
+        "guess-easy": "many turns",
+        "python-products": "one answer, after calls of tools",
+    }

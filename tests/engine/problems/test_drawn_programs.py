@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import gem
-from gem.datasets.drawn_programs import LEVELS, ROWS, drawn, problem
+from gem.datasets.drawn import ROWS
+from gem.datasets.drawn_programs import LEVELS, drawn, problem
 from gem.datasets.drawn_programs.draw import TESTS, Draw
 from gem.errors import InvalidArgument
 

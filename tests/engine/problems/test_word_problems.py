@@ -10,7 +10,8 @@ from itertools import permutations
 import pytest
 
 import gem
-from gem.datasets.word_problems import LEVELS, ROWS, drawn, problem
+from gem.datasets.drawn import ROWS
+from gem.datasets.word_problems import LEVELS, drawn, problem
 from gem.datasets.word_problems.draw import Draw
 from gem.errors import InvalidArgument
 from gem.grading.numbers import read_number

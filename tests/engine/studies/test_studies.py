@@ -330,3 +330,25 @@ def test_a_study_of_ones_own_is_made_once_and_goes_on(tmp_path: Path, capsys: py
     kept = list((tmp_path / "work").rglob("checkpoints/*/model.safetensors"))
     assert len(kept) == 4, "policies are kept, to be measured in environments that come later"
     assert json.loads((tmp_path / "mine.results" / "untrained" / "nano-base.0.json").read_text())["elsewhere"]
+
+
+def test_tool_calls_are_counted_and_reported(tmp_path: Path) -> None:
+    from gem.records import EpisodeRecord, Identity, TurnRecord
+    from gem.studies.running import _tool_calls
+
+    turns = [TurnRecord("a", "", 0.0, {"tool_calls": [{}, {}]}), TurnRecord("b", "", 1.0, {})]
+    assert _tool_calls(EpisodeRecord(0, Identity("rg:gcd", 1, 0), "", {}, turns)) == 2
+    study = Study.model_validate(PLAN)
+    results = FolderResults(study, tmp_path)
+    for run in compared(study, {}):
+        calls = 1.5 if (run.environment, run.variant) == ("gcd", "ppo") else 0.0
+        results.write(run, result(study, run, 50, tool_calls=calls))
+    said = [sentence for sentence in report(results).sentences if "tool calls" in sentence]
+    assert said == ["gcd, PPO: 1.50 tool calls in an episode after training."]
+
+
+def test_with_one_variant_the_report_says_that_nothing_is_compared(tmp_path: Path) -> None:
+    study = Study.model_validate({**PLAN, "variants": {"rebn": PLAN["variants"]["rebn"]}})
+    assert report(filled(study, tmp_path, {"rebn": 50}, 4)).sentences == [
+        "The study has one variant, so nothing is compared."
+    ]
