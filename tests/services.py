@@ -25,7 +25,7 @@ from gemweb.local.servers.valkey import Valkey
 
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 180
-STOP_SECONDS = 10
+STOP_SECONDS = 30
 
 
 class Services:
@@ -144,8 +144,8 @@ class Stack:
         return self._setting("VALKEY_URL")
 
     def get(self, path: str = "/") -> tuple[int, str]:
-        """Fetch a page: status and text."""
-        with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+        """Fetch a page: status and text; waits for a web process that is starting."""
+        with urllib.request.urlopen(self.url + path, timeout=START_SECONDS) as answer:
             return answer.status, answer.read().decode()
 
     def stop(self, number: int = signal.SIGINT) -> float:

@@ -16,7 +16,7 @@ from apps.play.shows import operations as shows
 from gemweb.local.process import Running
 from tests.apps.play.people import BOX, Person, notice
 from tests.live import slow
-from tests.live.processes import Fleet, wait_for
+from tests.live.processes import WAIT_SECONDS, Fleet, wait_for
 from tests.live.slow import BREAKS, ENV_ID, HANGS, KILLS, LATE, Laboratory
 
 Agents = dict[str, Agent]
@@ -46,7 +46,7 @@ def turns_of(episode: Episode) -> list[str]:
     return list(episode.turns.order_by("number").values_list("action", flat=True))
 
 
-def comes_back(episode: Episode, turns: int = 1, seconds: float = 20) -> None:
+def comes_back(episode: Episode, turns: int = 1, seconds: float = WAIT_SECONDS) -> None:
     wait_for(lambda: len(turns_of(episode)) == turns, f"{turns} turns", seconds)
 
 
@@ -171,7 +171,7 @@ def test_an_agent_plays_it_live_without_holding_the_episode(fleet: Fleet, agents
     time.sleep(2)
     assert len(turns_of(show)) <= paused_at + 1  # the one that was being played
     shows.resume(show.id)
-    wait_for(lambda: Episode.objects.get(pk=show.pk).over, "the end", 40)
+    wait_for(lambda: Episode.objects.get(pk=show.pk).over, "the end")
     assert Laboratory.stepped == 0
     show.refresh_from_db()
     assert show.status == Episode.Status.ENDED, show.failure
@@ -247,7 +247,7 @@ def test_a_turn_that_kills_its_hosts_is_given_up_and_the_episode_goes_on(
     person.send(episode, KILLS)
     for _ in range(4):
         running = host(fleet)
-        wait_for(lambda running=running: running.ended() or problem(episode), "the host to die", 30)
+        wait_for(lambda running=running: running.ended() or problem(episode), "the host to die")
     assert "crashed 3 times" in problem(episode)
     person.send(episode, BOX % 25)
     comes_back(episode)

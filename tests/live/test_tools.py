@@ -14,7 +14,7 @@ SEARCH = "qa:HotpotQA-search"
 
 
 def played(episode: Episode, turns: int) -> None:
-    wait_for(lambda: episode.turns.count() == turns, f"{turns} turns", 30)
+    wait_for(lambda: episode.turns.count() == turns, f"{turns} turns")
 
 
 def test_a_person_uses_a_tool_and_then_answers(fleet: Fleet, agents: dict[str, Agent]) -> None:
@@ -47,7 +47,7 @@ def test_tools_that_were_added_answer_people_and_agents_alike(fleet: Fleet, agen
     played(own, 1)
     assert '<p class="query">' in person.page(own)
     assert own.turns.get().info["tool_calls"][0]["details"]["index"]
-    wait_for(lambda: Episode.objects.get(pk=watched.pk).over, "the show to end", 30)
+    wait_for(lambda: Episode.objects.get(pk=watched.pk).over, "the show to end")
     watched.refresh_from_db()
     assert watched.success
     assert watched.wrappers == own.wrappers

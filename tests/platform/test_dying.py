@@ -13,7 +13,7 @@ from tests.platform.test_starting import alive, children
 from tests.services import Stack
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
+def eventually(condition: Callable[[], bool], seconds: float = 60) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
@@ -93,4 +93,5 @@ def test_a_killed_guard_does_not_stop_the_stack(start: Start) -> None:
     guard = next(each for each in children(stack) if any("guard.py" in part for part in each.cmdline()))
     guard.kill()
     assert stack.get("/")[0] == 200
-    assert stack.stop() < 5
+    stack.stop()
+    assert stack.process.returncode == 0
