@@ -34,7 +34,8 @@ print(json.dumps({
     "own": result(lambda: open(sys.argv[1])),
     "outside": result(lambda: open(sys.argv[2])),
     "passwords": result(lambda: open("/etc/shadow")),
-    "write": result(lambda: open(sys.argv[1], "w")),
+    "empty": result(lambda: open(sys.argv[1], "w")),
+    "change": result(lambda: open(sys.argv[1], "r+")),
     "connect": result(lambda: socket.create_connection(("127.0.0.1", int(sys.argv[3])), 2)),
     "program": result(lambda: subprocess.run(["/bin/true"])),
     "signal": result(lambda: os.kill(int(sys.argv[4]), 0)),
@@ -109,7 +110,7 @@ def test_it_reads_its_own_files_and_reaches_nothing_else(tmp_path: Path) -> None
     results = json.loads(done.stdout)
     assert results.pop("own") == "done"
     assert "done" not in results.values(), results
-    assert len(results) == 6
+    assert len(results) == 7
 
 
 def test_without_either_mechanism_none_is_started_unless_the_operator_says_so(

@@ -51,13 +51,14 @@ def test_the_cache_gives_what_reading_everything_gives(tiny: Path) -> None:
     policy = nano(tiny)
     prompts = policy.prompt_format.encode_first([PROMPT, PROMPT * 3, "Which arm?\n"])
     sampler = SlotSampler(policy, 3, 6)
-    for turn in range(3):
+    for turn, temperature in enumerate((0.7, 1.0, 1.6)):
         rngs = [SplitMix64(turn, i) for i in range(3)]
-        responses = sampler.respond(prompts, [2, 0, 1], rngs, 1.0)
+        responses = sampler.respond(prompts, [2, 0, 1], rngs, temperature)
         for prompt, response in zip(prompts, responses, strict=True):
             ids = [*prompt, *response.tokens]
             with torch.inference_mode():
-                logps = torch.log_softmax(policy.logits(policy.hidden(torch.tensor([ids]))), -1)[0]
+                logits = policy.logits(policy.hidden(torch.tensor([ids])))
+            logps = torch.log_softmax(logits / temperature, -1)[0]
             expected = [float(logps[len(prompt) - 1 + i, token]) for i, token in enumerate(response.tokens)]
             assert response.logps == pytest.approx(expected, abs=1e-4)
         later = policy.prompt_format.encode_later([PROMPT])[0]
