@@ -22,7 +22,7 @@ from apps.faults import infrastructure_fault
 from apps.leases import Heartbeat, LeaseLost
 from apps.studies import claims, recording
 from apps.studies.claims import RunClaim
-from gem.errors import UsageError
+from gem.errors import InvalidArgument, UsageError
 from gem.processes import ending_in_words
 from gem.studies import work
 from gem.training.__main__ import EXIT_INTERRUPTED
@@ -94,6 +94,11 @@ class _Making:
             Stopping: this worker ends, or a training waits. The run has saved a checkpoint.
             AttemptFailed: the process was killed; the run will be tried again.
         """
+        try:
+            self.claim.plan  # noqa: B018 (read here, while the lease is renewed)
+        except InvalidArgument as error:
+            recording.record_failure(self.claim, f"This version of gemweb does not take the plan: {error}")
+            return
         work.prepare(self.folder, self.claim.plan.model_dump(mode="json"), self.claim.run)
         self._wait_for_folder()
         command = [sys.executable, "-m", "gem.studies.work", str(self.folder), "--with-parent"]

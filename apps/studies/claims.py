@@ -5,7 +5,10 @@ Runs are made when no training waits, each by one worker. People are served in t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -18,14 +21,14 @@ from apps.holders import new_token
 from apps.jobs import admission
 from apps.jobs.models import Job
 from apps.studies.models import Study, StudyRun, StudyRunQuerySet
-from gem.studies.study import Run
+from gem.studies.study import Run, read_plan
 from gem.studies.study import Study as Plan
 
 LINE = Line("studies")
 GAVE_UP = "Workers that made this run have ended each time."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunClaim:
     """A run that a worker owns while its lease lasts."""
 
@@ -35,8 +38,18 @@ class RunClaim:
     owner_id: int
     number: int
     run: Run
-    plan: Plan
+    plan_data: Mapping[str, Any]
     keeps_policy: bool
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan of the study. Reading it makes its environments, which can take longer than a lease lasts unless the
+        lease is renewed meanwhile.
+
+        Raises:
+            InvalidArgument: if gemweb was upgraded since the study was started, and does not take it any more.
+        """
+        return read_plan(self.plan_data, self.study_id)
 
     @property
     def owned(self) -> StudyRunQuerySet:
@@ -55,8 +68,7 @@ class RunClaim:
 def claim() -> RunClaim | None:
     """Lease the run that is next; None if there is none."""
     token = new_token()
-    waiting = StudyRun.objects.to_make().claimable().exclude(study__owner__in=quotas.people_over_cpu())
-    keys = LINE.claim(_rows(waiting), _busy(), token, 1)
+    keys = LINE.claim(_rows(_waiting()), _busy(), token, 1)
     if not keys:
         return None
     with transaction.atomic():
@@ -66,7 +78,7 @@ def claim() -> RunClaim | None:
         started.update(state=Study.State.RUNNING, started=Now())
     keeps = row.study.keeps_policies and not row.run.is_trial and not row.run.is_untrained
     return RunClaim(
-        row.pk, token, row.study_id, row.study.owner_id, row.number, row.run, row.study.plan, keeps_policy=keeps
+        row.pk, token, row.study_id, row.study.owner_id, row.number, row.run, row.study.plan_data, keeps_policy=keeps
     )
 
 
@@ -91,7 +103,7 @@ def gives_way(owned: RunClaim, *, is_slice_over: bool) -> bool:
         return True
     if not is_slice_over:
         return False
-    others = StudyRun.objects.to_make().claimable().exclude(study__owner=owned.owner_id)
+    others = _waiting().exclude(study__owner=owned.owner_id)
     busy = StudyRun.objects.filter(lease_until__gt=Now()).values("study__owner")
     return others.exclude(study__owner__in=busy).exists()
 
@@ -99,6 +111,11 @@ def gives_way(owned: RunClaim, *, is_slice_over: bool) -> bool:
 def note_time(owned: RunClaim, seconds: float) -> None:
     """Note for how long a worker was busy, so that others are next."""
     note_spent(LINE.name, f"user:{owned.owner_id}", "", seconds)
+
+
+def _waiting() -> StudyRunQuerySet:
+    """The runs that a worker may claim now."""
+    return StudyRun.objects.to_make().claimable().exclude(study__owner__in=quotas.people_over_cpu())
 
 
 def _rows(waiting: StudyRunQuerySet) -> StudyRunQuerySet:

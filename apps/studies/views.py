@@ -31,7 +31,7 @@ from gem.studies.study import all_studies
 FIRST = "algorithms"
 """The study that the form begins with."""
 KEPT_ENTRIES = ("study", "seeds", "environments", "reuses_results", "keeps_policies", "title", "visibility")
-"""What is kept of the form while somebody logs in."""
+"""What is kept of the form while somebody logs in. A plan, which is too long for an address, the browser keeps."""
 
 
 # ------------------------------------------------------------------ lists
@@ -123,7 +123,7 @@ def _initial(request: HttpRequest) -> dict[str, object]:
         values |= {"seeds": plan.seeds, "environments": [*plan.environments]}
     else:
         values["plan"] = json.dumps(pages.EXAMPLE, indent=2)
-    if "seeds" in request.GET:  # somebody has filled in the form, and logged in meanwhile
+    if any(name in request.GET for name in KEPT_ENTRIES[1:]):  # somebody has filled in the form and logged in
         values |= {name: request.GET.get(name, "") for name in KEPT_ENTRIES if name not in ("study", "environments")}
         values["environments"] = request.GET.getlist("environments")
     return values

@@ -71,7 +71,9 @@ def _trained(name: str, seed: int, place: Path) -> SeedResult:
 
     quiet = {"sample_episodes": 0, "keep_checkpoints": 1, "checkpoint_seconds": 300}
     spec = read_spec({**recipes.data(name), **quiet, "seed": seed})
-    train(spec, place)
+    state = train(spec, place)
+    if state != "finished":
+        raise SystemExit(f"{name}, seed {seed}: the training was {state}. The same command with --folder goes on.")
     last = list_checkpoints(place / "checkpoints")[-1]
     metrics = RunFolder(place).metrics()
     after = _played(last, spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from gem.evaluation.intervals import Interval
@@ -102,12 +103,16 @@ def _share(interval: Interval) -> str:
 def _tuning(report: Report) -> str:
     (setting, values), *_ = report.study.tuning.items()
     each = "; ".join(
-        f"{row.title} {', '.join(f'{cell.tuned:g}' for cell in row.cells)}" for row in report.rows if row.cells
+        f"{row.title} {', '.join(_value(cell.tuned) for cell in row.cells)}" for row in report.rows if row.cells
     )
-    tried = ", ".join(f"{value:g}" for value in values)
+    tried = ", ".join(map(_value, values))
     order = f" (in {', '.join(report.environments)})" if report.rows else ""
     chosen = f" Chosen{order}: {each}." if each else ""
     return f"Each variant tried `{setting}` {tried}, one training each with a seed of its own.{chosen}"
+
+
+def _value(tuned: float | str | bool) -> str:
+    return json.dumps(tuned) if isinstance(tuned, bool) else tuned if isinstance(tuned, str) else f"{tuned:g}"
 
 
 def _line(cells: list[str]) -> str:

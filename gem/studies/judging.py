@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gem import registry
 from gem.credit import ALGORITHMS, Algorithm, compute_advantages
-from gem.errors import InvalidArgument
+from gem.errors import InvalidArgument, UsageError
 from gem.exact.dynamics import FAMILIES, Dynamics
 from gem.exact.values import ExactValues
 from gem.records import EpisodeRecord
@@ -100,8 +100,11 @@ def _updates(count: int) -> list[int]:
 def _train(spec: TrainingSpec, folder: RunFolder) -> None:
     from gem.training.trainer import train  # noqa: PLC0415 (takes seconds; reading results does not need it)
 
-    if train(spec, folder.path) == "interrupted":
+    state = train(spec, folder.path)
+    if state == "interrupted":
         raise KeyboardInterrupt
+    if state != "finished":
+        raise UsageError(f"The training in {folder.path} was {state}. Remove that folder to repeat it.")
 
 
 class _Judge:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from gem.errors import UsageError
 from gem.records import EpisodeRecord
@@ -15,11 +19,15 @@ from gem.rollout import EpisodeRequest, rollout
 from gem.studies.results import FolderResults, RunResult
 from gem.studies.study import Run, Study, digest, measured_digests
 from gem.training.results import condensed
-from gem.training.run_folder import RunFolder
+from gem.training.run_folder import RunFolder, write_atomically
 from gem.training.spec import TrainingSpec
 
 FEWEST_TOKENS, FEWEST_LENGTH = 24, 1024
 """Tokens of a response and of a sequence that every policy has in environments that it was not trained in."""
+
+
+MEASURED = "measured.json"
+"""The file of a run's folder with what its policy was measured in so far."""
 
 
 class Busy(UsageError):
@@ -64,16 +72,36 @@ def make_missing(
         if run is None:
             break
         tried.add(run)
+        folder = folder_of(results.study, run, work)
         try:
-            result = make(results.study, run, folder_of(results.study, run, work), results.earlier(run))
+            with _alone(folder):
+                if results.of(run) is not None:  # another process has made it meanwhile
+                    continue
+                result = make(results.study, run, folder, results.earlier(run))
+                results.write(run, result)
+                if not results.study.measured_in:  # a policy is kept, to be measured in environments that come later
+                    shutil.rmtree(folder, ignore_errors=True)
         except Busy:
             continue
-        results.write(run, result)
-        if not results.study.measured_in:  # a policy is kept, to be measured in environments that come later
-            shutil.rmtree(folder_of(results.study, run, work), ignore_errors=True)
         on_run(run, result)
         made += 1
     return made
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from a run within the context, by a file beside its folder.
+
+    Raises:
+        Busy: if another process makes it.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f"{folder.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Busy(f"Another process makes the run in {folder}.") from error
+        yield
 
 
 def folder_of(study: Study, run: Run, work: Path) -> Path:
@@ -85,39 +113,47 @@ def make(study: Study, run: Run, path: Path, earlier: RunResult | None = None) -
     """Train, or finish a training that was interrupted, and measure the last policy on held-out seeds.
 
     Args:
-        path: the folder of the run, which keeps its last checkpoint. A training that is finished there is not repeated.
+        path: the folder of the run, which keeps its last checkpoint and its measurements. What is finished there is not
+            repeated.
         earlier: the result of an equal training; what it was measured in is not measured again.
 
     Raises:
-        Busy: if another process makes this run.
+        UsageError: if another process trains there, or the training there has ended early.
         TrainingFailed: if the training cannot go on.
         KeyboardInterrupt: if somebody stopped the training.
     """
-    if run.is_untrained:
-        return _make_untrained(study, run, earlier)
-    spec = study.spec_of(run.environment, run.variant, run.seed, run.tuned)
     path.mkdir(parents=True, exist_ok=True)
+    measurements = _Measurements(path / MEASURED, earlier)
+    if run.is_untrained:
+        return _make_untrained(study, run, measurements)
+    spec = study.spec_of(run.environment, run.variant, run.seed, run.tuned)
     metrics = _train(spec, path)
     policy = last_checkpoint(path)
-    records = [] if run.is_trial else _play(policy, spec, study.episodes)
     digests = {} if run.is_trial else measured_digests(study)
-    solved = [record for record in records if record.success]
-    count = max(1, len(records))
     return RunResult(
         digest=digest(study, run),
         tuned=run.tuned,
         episodes=study.episodes,
-        solved=len(solved),
-        mean_return=round(sum(record.total_reward for record in records) / count, 4),
-        turns=round(sum(record.turn_count for record in records) / count, 3),
-        turns_when_solved=round(sum(one.turn_count for one in solved) / len(solved), 3) if solved else None,
-        tool_calls=round(sum(map(_tool_calls, records)) / count, 3),
+        **_summary([] if run.is_trial else _play(policy, spec, study.episodes)),
         cpu_seconds=round(metrics[-1]["cpu_seconds"], 1),
         curve=condensed([float(row["success"]) for row in metrics]),
-        elsewhere=_measure_elsewhere(study, policy, digests, earlier),
+        elsewhere=_measure_elsewhere(study, policy, digests, measurements),
         measured=digests,
         commit=_commit(),
     )
+
+
+def _summary(records: Sequence[EpisodeRecord]) -> dict[str, Any]:
+    """The fields of a result that are about the episodes of an evaluation."""
+    solved = [record for record in records if record.success]
+    count = max(1, len(records))
+    return {
+        "solved": len(solved),
+        "mean_return": round(sum(record.total_reward for record in records) / count, 4),
+        "turns": round(sum(record.turn_count for record in records) / count, 3),
+        "turns_when_solved": round(sum(one.turn_count for one in solved) / len(solved), 3) if solved else None,
+        "tool_calls": round(sum(map(_tool_calls, records)) / count, 3),
+    }
 
 
 def last_checkpoint(path: Path) -> Path:
@@ -127,17 +163,41 @@ def last_checkpoint(path: Path) -> Path:
     return list_checkpoints(path / "checkpoints")[-1]
 
 
-def _make_untrained(study: Study, run: Run, earlier: RunResult | None) -> RunResult:
+class _Measurements:
+    """Solved held-out episodes by environment, each kept as soon as it is there, with what it depends on.
+
+    Args:
+        file: where those of a run under way are kept.
+        earlier: the result of an equal policy, whose measurements are taken as they are.
+    """
+
+    def __init__(self, file: Path, earlier: RunResult | None) -> None:
+        self._file = file
+        self._kept: dict[str, tuple[str, int]] = {}
+        if earlier is not None:
+            self._kept |= {name: (own, earlier.elsewhere[name]) for name, own in earlier.measured.items()}
+        if file.exists():
+            self._kept |= {name: (own, solved) for name, (own, solved) in json.loads(file.read_text()).items()}
+
+    def find(self, name: str, own_digest: str) -> int | None:
+        """What was measured in an environment as it is now; None if nothing was."""
+        kept_digest, solved = self._kept.get(name, ("", 0))
+        return solved if kept_digest == own_digest else None
+
+    def keep(self, name: str, own_digest: str, solved: int) -> None:
+        """Keep a measurement for a process that goes on."""
+        self._kept[name] = (own_digest, solved)
+        write_atomically(self._file, json.dumps(self._kept) + "\n")
+
+
+def _make_untrained(study: Study, run: Run, measurements: _Measurements) -> RunResult:
     """Measure a policy in the study's other environments before any training."""
     began, digests = time.process_time(), measured_digests(study)
-    elsewhere = _measure_elsewhere(study, run.variant, digests, earlier)
+    elsewhere = _measure_elsewhere(study, run.variant, digests, measurements)
     return RunResult(
         digest=digest(study, run),
         episodes=study.episodes,
-        solved=0,
-        mean_return=0.0,
-        turns=0.0,
-        turns_when_solved=None,
+        **_summary([]),
         cpu_seconds=round(time.process_time() - began, 1),
         curve=(),
         elsewhere=elsewhere,
@@ -152,11 +212,6 @@ def _train(spec: TrainingSpec, path: Path) -> list[dict[str, float]]:
     folder = RunFolder(path)
     folder.begin(spec)
     if folder.state().get("state") != "finished":
-        try:
-            with folder.lock():
-                pass
-        except UsageError as error:
-            raise Busy(str(error)) from error
         state = train(spec, path)
         if state == "interrupted":
             raise KeyboardInterrupt
@@ -176,7 +231,7 @@ def _tool_calls(record: EpisodeRecord) -> int:
 
 
 def _measure_elsewhere(
-    study: Study, policy: str | Path, digests: Mapping[str, str], earlier: RunResult | None
+    study: Study, policy: str | Path, digests: Mapping[str, str], measurements: _Measurements
 ) -> dict[str, int]:
     """Solved held-out episodes in the study's other environments, each read as it is read in its own training.
 
@@ -185,14 +240,15 @@ def _measure_elsewhere(
 
     Args:
         digests: of the environments to measure in (`measured_digests`).
-        earlier: a result of an equal policy, whose measurements are taken as they are.
+        measurements: those that are not repeated, to which each new one is added.
     """
     from gem.training.policy.policy_agent import PolicyAgent  # noqa: PLC0415 (as above)
 
     solved = {}
     for name, own_digest in digests.items():
-        if earlier is not None and earlier.measured.get(name) == own_digest:
-            solved[name] = earlier.elsewhere[name]
+        known = measurements.find(name, own_digest)
+        if known is not None:
+            solved[name] = known
             continue
         other = study.measured_spec(name)
         agent = PolicyAgent(
@@ -207,6 +263,7 @@ def _measure_elsewhere(
             for index in range(study.episodes)
         ]
         solved[name] = sum(bool(record.success) for record in rollout(agent, requests, num_envs=128))
+        measurements.keep(name, own_digest, solved[name])
     return solved
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -39,7 +40,7 @@ class Variant(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    title: str = Field(max_length=60)
+    title: str = Field(min_length=1, max_length=60)
     settings: dict[str, Any] = {}
 
 
@@ -91,11 +92,16 @@ class Study(BaseModel):
         """Check what needs no environment, so that a plan that is too large is refused before any is made."""
         if any(len(values) < 2 for values in self.tuning.values()):
             raise refused("A setting is tuned over two values or more.")
+        if any(not isinstance(value, int | float | str) for values in self.tuning.values() for value in values):
+            raise refused("A setting is tuned over numbers, words, true and false; null, lists and objects are none.")
         if self.places > MOST_PLACES:
             raise refused(
                 f"{len(self.environments)} environments with {len(self.variants)} variants each are more than "
                 f"{MOST_PLACES} pairs: leave some out."
             )
+        titles = [variant.title for variant in self.variants.values()]
+        if same := next((title for title in titles if titles.count(title) > 1), None):
+            raise refused(f"Two variants have the title {same!r}, by which tables and figures tell them apart.")
         if UNTRAINED in self.environments:
             raise refused(f"Give the environment {UNTRAINED} another name: results before any training have this one.")
         if self.axis and not all(_is_number(variant.settings.get(self.axis)) for variant in self.variants.values()):
@@ -106,11 +112,15 @@ class Study(BaseModel):
 
     @model_validator(mode="after")
     def _check_specifications(self) -> Self:
-        for environment in self.environments:
-            for variant in self.variants:
-                self.spec_of(environment, variant, 0)
-        for name in self.measured_in:
-            self.measured_spec(name)
+        runs = [(0, None), *((TUNING_SEED, value) for values in self.tuning.values() for value in values)]
+        try:
+            for environment, variant in itertools.product(self.environments, self.variants):
+                for seed, tuned in runs:
+                    self.spec_of(environment, variant, seed, tuned)
+            for name in self.measured_in:
+                self.measured_spec(name)
+        except InvalidArgument as error:
+            raise refused(str(error)) from error
         return self
 
     def spec_of(self, environment: str, variant: str, seed: int, tuned: Any = None) -> TrainingSpec:
@@ -118,6 +128,9 @@ class Study(BaseModel):
 
         Args:
             tuned: the value of the setting that is tuned; None where nothing is, or for the value of the recipe.
+
+        Raises:
+            InvalidArgument: if it is invalid. That of a plan that was read is not, unless gemweb was upgraded since.
         """
         data = _with_recipe(self.environments[environment])
         data |= self.variants[variant].settings | QUIET | {"seed": seed}
@@ -163,12 +176,12 @@ def _spec(data: Mapping[str, Any], place: str) -> TrainingSpec:
     """A specification of the plan.
 
     Raises:
-        PydanticCustomError: if it is invalid; the message names the place.
+        InvalidArgument: if it is invalid; the message names the place.
     """
     try:
         return read_spec(data)
     except InvalidArgument as error:
-        raise refused(f"{place}: {error}") from error
+        raise InvalidArgument(f"{place}: {error}") from error
 
 
 def with_every_recipe(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,10 +214,7 @@ def _mapping(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _with_recipe(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings, on top of those of the recipe that they name."""
     changes = dict(settings)
-    try:
-        return recipes.data(str(changes.pop("recipe"))) | changes if "recipe" in changes else changes
-    except InvalidArgument as error:
-        raise refused(str(error)) from error
+    return recipes.data(str(changes.pop("recipe"))) | changes if "recipe" in changes else changes
 
 
 def _settings_of_recipe(settings: Mapping[str, Any]) -> dict[str, Any]:

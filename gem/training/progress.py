@@ -47,6 +47,12 @@ class Progress:
     last: Metrics = field(default_factory=dict)
     """Metrics of the last update."""
 
+    def enter(self, spec: TrainingSpec) -> None:
+        """Go on with a fork: its curriculum may have fewer stages, or be adaptive where that of its parent was not."""
+        last = len(spec.stages) - 1
+        self.stage = min(self.stage, last)
+        self.level = min(self.level or float(self.stage), float(last))
+
     def stage_of(self, spec: TrainingSpec, group: int) -> Stage:
         """The stage in which a group of episodes is played in the next update."""
         if not spec.target_success:

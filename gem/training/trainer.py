@@ -272,7 +272,7 @@ class _Training:
         checkpoints = checkpoint.list_checkpoints(self.folder.checkpoints)
         if checkpoints:
             self.progress = checkpoint.restore(checkpoints[-1], self.learner)
-            self.progress.stage = min(self.progress.stage, len(self.spec.stages) - 1)  # a fork may have fewer
+            self.progress.enter(self.spec)
             logger.info("going on after update %d", self.progress.update)
         if self.pool is not None and not (checkpoints and self.pool.restore(checkpoints[-1], str(self.learner.device))):
             self.pool.enter(self.progress.update, learned_weights(self.learner.parameters))

@@ -1,9 +1,17 @@
 // The page of a study: when a run has ended, the figures are loaded again, and in another state the controls. On the form,
-// another study opens the page anew, filled with what it has.
+// another study opens the page anew, filled with what it has, and the tab keeps a plan until its study was started.
 
+const DRAFT = "study-plan";
 const live = document.querySelector("[data-figures]");
+const plan = document.querySelector("textarea[name=plan]");
+
+if (plan) {
+  plan.value = sessionStorage.getItem(DRAFT) ?? plan.value;
+  plan.addEventListener("input", () => sessionStorage.setItem(DRAFT, plan.value));
+}
 
 if (live) {
+  sessionStorage.removeItem(DRAFT);
   const now = () => ({ ...document.getElementById("progress")?.dataset });
   let drawn = now();
   const refresh = () => {

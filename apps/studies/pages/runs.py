@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from apps.agents.models import Agent
 from apps.studies.models import Study, StudyRun
 from apps.studies.pages.progress import cell_of, name_of
 from apps.trainings.forms import initial
+from gem.errors import InvalidArgument
 from gem.evaluation.scores import wilson
 from gem.studies.study import QUIET
 from gem.training.spec import TrainingSpec
@@ -26,7 +28,8 @@ def one_run(study: Study, number: int, viewer: Viewer) -> dict[str, Any] | None:
     plan, result = study.plan, row.result
     spec = None
     if not row.run.is_untrained:
-        spec = plan.spec_of(row.environment, row.variant, row.seed, row.tuned)
+        with suppress(InvalidArgument):  # it was valid before an upgrade of gemweb
+            spec = plan.spec_of(row.environment, row.variant, row.seed, row.tuned)
     is_measured = result is not None and not row.is_trial and not row.run.is_untrained
     elsewhere = []
     if result is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from django.utils import timezone
 from apps.accounts.models import CpuUse, User
 from apps.accounts.quotas import record_cpu, set_limit
 from apps.agents.models import Agent
-from apps.leases import LeaseLost
+from apps.leases import Heartbeat, LeaseLost
 from apps.studies import claims, operations, recording
 from apps.studies.limits import folder_of
 from apps.studies.models import Study, StudyRun
@@ -23,6 +24,8 @@ from gem.studies.report import report
 from gem.training.policy.prompts import policy_location
 from tests.apps.studies.started import claimed, make_all, plan, result, start
 from tests.apps.trainings.trainings import small
+from workers.playing.cpu import CpuMeter
+from workers.studies import _Making
 
 pytestmark = pytest.mark.django_db
 
@@ -82,9 +85,13 @@ def test_whoever_has_used_up_their_cpu_seconds_waits(ada: User) -> None:
 def test_a_run_gives_way_to_a_training_and_after_a_while_to_somebody_else(ada: User) -> None:
     claim = claimed(start(ada))
     assert not claims.gives_way(claim, is_slice_over=True)
-    start(User.objects.create_user("bob"))
+    bob = User.objects.create_user("bob")
+    start(bob)
     assert claims.gives_way(claim, is_slice_over=True)
     assert not claims.gives_way(claim, is_slice_over=False)
+    set_limit(bob, "cpu-seconds", 10)
+    record_cpu(CpuUse.Use.TRAININGS, {bob.pk: 11.0})
+    assert not claims.gives_way(claim, is_slice_over=True), "nobody could claim that run"
     trainings.submit(ada, small())
     assert claims.gives_way(claim, is_slice_over=False)
 
@@ -149,6 +156,18 @@ def test_a_failed_run_does_not_keep_the_others_from_being_made(ada: User) -> Non
     assert study.reason == "A run has failed: The environment broke."
     operations.resume(study.pk, ada)
     assert claimed(study).run == claim.run
+
+
+def test_a_plan_that_an_upgrade_has_made_invalid_fails_its_run_with_the_reason(ada: User) -> None:
+    study = start(ada)
+    claim = claimed(study)
+    environments = {"fifteen": {**study.plan_data["environments"]["fifteen"], "of_an_older_version": 1}}
+    broken = replace(claim, plan_data={**study.plan_data, "environments": environments})
+    _Making(broken, Heartbeat(broken.renew, name="test"), CpuMeter(ada.pk, CpuUse.Use.TRAININGS)).make()
+    row = StudyRun.objects.get(pk=claim.pk)
+    assert row.state == StudyRun.State.FAILED
+    assert "This version of gemweb does not take the plan: " in row.sentence
+    assert "of_an_older_version" in row.sentence
 
 
 def test_after_several_failures_a_study_has_failed(ada: User) -> None:

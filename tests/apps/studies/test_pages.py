@@ -14,7 +14,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.studies import claims, operations, pages, recording
-from apps.studies.models import Study
+from apps.studies.models import Study, StudyRun
 from apps.studies.topics import StudyTopic
 from gem.studies import results
 from gem.studies.report import report
@@ -168,6 +168,14 @@ def test_each_run_has_a_page_from_which_it_can_be_trained_once_more(as_ada: Clie
     assert 'value="game:FifteenPuzzle-v0-easy"' in form
     assert "&quot;max_length&quot;: 128" in form
     assert as_ada.get(f"{study.get_absolute_url()}runs/99/").status_code == 404
+
+
+def test_a_run_whose_settings_are_no_longer_valid_has_a_page(as_ada: Client, ada: User) -> None:
+    study = start(ada, tuning={"learning_rate": [0.001, 0.002]})
+    StudyRun.objects.filter(study=study, number=0).update(tuned=5.0, state=StudyRun.State.FAILED, sentence="Too much.")
+    page = tight(as_ada.get(f"{study.get_absolute_url()}runs/0/"))
+    assert "Too much." in page
+    assert "Train this once more" not in page
 
 
 def test_results_are_downloaded_in_the_form_of_the_repository(as_ada: Client, ada: User, tmp_path: Path) -> None:

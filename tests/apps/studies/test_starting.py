@@ -148,9 +148,9 @@ def test_the_name_of_a_study_leads_to_no_file(tmp_path: Path) -> None:
 
 def test_too_large_a_study_is_refused(ada: User) -> None:
     with pytest.raises(Unfit, match="one study has at most 1,000"):
-        operations.start(ada, with_choices(plan(variants={f"v{n}": {"title": "x"} for n in range(8)}), seeds=63))
+        operations.start(ada, with_choices(plan(variants={f"v{n}": {"title": f"x{n}"} for n in range(8)}), seeds=63))
     with pytest.raises(Unfit, match="compares at most 8 variants, not 9"):
-        operations.start(ada, plan(variants={f"v{n}": {"title": "x"} for n in range(9)}))
+        operations.start(ada, plan(variants={f"v{n}": {"title": f"x{n}"} for n in range(9)}))
     with pytest.raises(Unfit, match="policies are too many to keep"):
         operations.start(ada, with_choices(plan(), seeds=30), keeps_policies=True)
     with pytest.raises(Unfit, match="has no environment 'chess'"):

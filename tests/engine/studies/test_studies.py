@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 
 from gem.cli import main
 from gem.errors import InvalidArgument
-from gem.studies import documents, figures
+from gem.rollout import EpisodeRequest
+from gem.studies import documents, figures, running
 from gem.studies.report import report
 from gem.studies.results import FOLDER, FolderResults, RunResult
 from gem.studies.statistics import THRESHOLDS
-from gem.studies.study import Run, Study, all_studies, compared, digest, find, measured_digests, read, trials
+from gem.studies.study import Run, Study, all_studies, compared, digest, find, measured_digests, read, trials, untrained
 from gem.training import recipes
 
 PLAN: Mapping[str, Any] = {
@@ -275,6 +277,12 @@ def test_the_matrix_has_a_figure_with_a_frame_where_a_policy_was_trained(tmp_pat
         ({"variants": {"No Name": {"title": "x"}}}, "variants"),
         ({"variants": {"x": {"title": "x", "settings": {"learning_rat": 1}}}}, "learning_rat"),
         ({"tuning": {"learning_rate": [0.1]}}, "two values or more"),
+        ({"tuning": {"learning_rates": [0.1, 0.2]}}, "learning_rates"),
+        ({"tuning": {"learning_rate": [0.001, 5.0]}}, "learning_rate"),
+        ({"tuning": {"pool_agents": [["random"], ["expert"]]}}, "numbers, words, true and false"),
+        ({"tuning": {"learning_rate": [0.001, None]}}, "numbers, words, true and false"),
+        ({"variants": {"x": {"title": "One"}, "y": {"title": "One"}}}, "Two variants have the title 'One'"),
+        ({"variants": {"x": {"title": ""}}}, "title"),
         ({"measured_in": {"x": {"env_id": "rg:gdc"}}}, "measured_in.x: "),
         ({"axis": "discount"}, "The axis is discount, so each variant has to set discount to a number."),
         ({"optimum_turns": {"chess": 3.0}}, "optimum_turns names chess, which is none of the environments."),
@@ -310,6 +318,75 @@ def test_the_list_names_every_study(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert all(f"{study.name}: {study.question}" in printed for study in all_studies())
     assert find("algorithms").name == "algorithms"
+
+
+def test_one_process_makes_a_run_and_another_goes_past_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = Study.model_validate({**PLAN, "measured_in": {"gcd": {"recipe": "gcd"}}})
+    results, work = FolderResults(study, tmp_path / "results"), tmp_path / "work"
+    made: list[Run] = []
+
+    def make(study: Study, run: Run, *_: Any) -> RunResult:
+        made.append(run)
+        return result(study, run, 50, measured=measured_digests(study), elsewhere={"gcd": 1})
+
+    monkeypatch.setattr(running, "make", make)
+    first, second = list(results.planned())[:2]
+    with running._alone(running.folder_of(study, first, work)):
+        assert running.make_missing(results, work) == results.total - 1
+    assert first not in made
+    assert second in made
+    assert running.make_missing(results, work) == 1
+    assert made[-1] == first
+
+
+def test_a_run_that_was_made_meanwhile_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = Study.model_validate(PLAN)
+    results = FolderResults(study, tmp_path / "results")
+    seen: list[Run] = []
+
+    @contextmanager
+    def alone(_: Path) -> Iterator[None]:
+        run = next(run for run in results.planned() if results.of(run) is None)
+        seen.append(run)
+        results.write(run, result(study, run, 50))
+        yield
+
+    monkeypatch.setattr(running, "_alone", alone)
+    monkeypatch.setattr(running, "make", lambda *_: pytest.fail("it was made again"))
+    assert running.make_missing(results, tmp_path / "work") == 0
+    assert len(seen) == results.total
+
+
+def test_measurements_that_were_made_are_kept_when_a_process_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = Study.model_validate({**PLAN, "episodes": 32, "measured_in": TWO})
+    (run,) = untrained(study)
+    played: list[str] = []
+
+    def rollout(_agent: Any, requests: Sequence[EpisodeRequest], **_: Any) -> list[Any]:
+        played.append(requests[0].env_id)
+        if played == ["rg:gcd", requests[0].env_id]:
+            raise KeyboardInterrupt
+        return []
+
+    monkeypatch.setattr(running, "rollout", rollout)
+    with pytest.raises(KeyboardInterrupt):
+        running.make(study, run, tmp_path)
+    assert running.make(study, run, tmp_path).elsewhere == {"gcd": 0, "tictactoe": 0}
+    assert played == ["rg:gcd", "duel:TicTacToe-v0-vs-random", "duel:TicTacToe-v0-vs-random"]
+
+
+def test_words_can_be_tuned_over(tmp_path: Path) -> None:
+    study = Study.model_validate({**PLAN, "tuning": {"schedule": ["constant", "linear"]}})
+    results = FolderResults(study, tmp_path)
+    for run in trials(study):
+        results.write(run, result(study, run, 0, end=0.9 if run.tuned == "linear" else 0.1))
+    for run in compared(study, results.chosen()):
+        results.write(run, result(study, run, 50 + run.seed))
+    page = documents.markdown(report(results))
+    assert "Each variant tried `schedule` constant, linear" in page
+    assert "ReBN linear, linear" in page
 
 
 @pytest.mark.long

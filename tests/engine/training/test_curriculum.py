@@ -30,6 +30,18 @@ def levels(spec: TrainingSpec, *successes: float) -> list[float]:
     return found
 
 
+def test_a_fork_goes_on_within_its_own_stages(adaptive: dict[str, Any]) -> None:
+    spec = read_spec(adaptive)
+    shorter = read_spec({**adaptive, "curriculum": adaptive["curriculum"][:1]})
+    progress = Progress(level=1.6, stage=2)
+    progress.enter(shorter)
+    assert (progress.level, progress.stage) == (1.0, 1)
+    assert progress.stage_of(shorter, 0) == shorter.stages[1]
+    began_adaptive = Progress(stage=2)
+    began_adaptive.enter(spec)
+    assert began_adaptive.level == 2.0, "its parent had reached the last stage"
+
+
 def test_it_goes_up_and_down_and_stays_within_the_stages(adaptive: dict[str, Any]) -> None:
     spec = read_spec(adaptive)
     rising = levels(spec, 1.0, 1.0, 1.0, 1.0)

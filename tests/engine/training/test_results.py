@@ -78,6 +78,20 @@ def test_every_file_is_of_a_recipe_and_shows_that_it_learns(capsys: pytest.Captu
     assert listed["core-ab"]["expected"] is None
 
 
+@pytest.mark.parametrize("state", ["interrupted", "stopped"])
+def test_a_training_that_has_not_ended_is_not_recorded(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bench.training import recipe
+    from gem.training import trainer
+
+    monkeypatch.setattr(trainer, "train", lambda *_: state)
+    recorded = (results.FOLDER / "gcd.json").read_bytes()
+    with pytest.raises(SystemExit, match=f"gcd, seed 0: the training was {state}"):
+        recipe.check("gcd", 1, record=True, folder=tmp_path)
+    assert (results.FOLDER / "gcd.json").read_bytes() == recorded
+
+
 def test_what_was_not_recorded_cannot_be_compared(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from bench.training.recipe import _verdict, check
 

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.walks.conftest import check_looks
+from apps.accounts.models import User
+from tests.walks.conftest import PASSWORD, check_looks
 
 FINISH_MS = 120_000
 PLAN = {
@@ -56,6 +57,19 @@ def test_every_curve_opens_its_recipe(page: Page) -> None:
     page.wait_for_url("**/studies/curves/*/")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     check_looks(page)
+
+
+def test_a_plan_is_kept_while_its_author_logs_in(page: Page, person: User) -> None:
+    page.goto("/studies/new/?study=own")
+    page.get_by_label("Plan", exact=True).fill(json.dumps(PLAN))
+    page.get_by_role("textbox", name="Title").fill("Mine")
+    page.get_by_role("button", name="Start study").click()
+    page.get_by_label("Name").fill(person.username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("main").get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/studies/new/?*")
+    expect(page.get_by_role("textbox", name="Title")).to_have_value("Mine")
+    expect(page.get_by_label("Plan", exact=True)).to_have_value(json.dumps(PLAN))
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="trainings need torch, which `make test` installs")
