@@ -41,6 +41,11 @@ class Learned:
         return str(self.recipe.spec["env_id"])
 
     @property
+    def mark(self) -> str:
+        """The words of its badge: many recipes learn an easier version of an environment, such as a smaller board."""
+        return "easier version learned here" if self.recipe.changes_environment else "learned here"
+
+    @property
     def before(self) -> float:
         """The share of held-out episodes that were solved before the training."""
         return float(self.result.expected["before"])
@@ -125,8 +130,8 @@ def _percent(share: float) -> str:
 
 @cache
 def best_of(env_id: str) -> Learned | None:
-    """The recipe that solves most of an environment; None if none was measured."""
-    return max(learned(env_id), key=lambda one: one.mean, default=None)
+    """The recipe that solves most of an environment, or else of an easier version; None if none was measured."""
+    return max(learned(env_id), key=lambda one: (not one.recipe.changes_environment, one.mean), default=None)
 
 
 def learned(env_id: str = "") -> list[Learned]:

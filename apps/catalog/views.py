@@ -7,10 +7,10 @@ from django.views.decorators.http import require_safe
 
 from apps.catalog.entries import Entry, Group, all_entries, entry_of, families, groups, variants_of
 from apps.catalog.filters import SORTS, Filter
+from apps.catalog.learned import best_of
 from apps.catalog.previews import preview
 from apps.htmx import wants_part
 from gem.errors import UnknownEnvironment
-from gem.training.recipes import learned_env_ids
 
 FAMILIES_PER_PAGE = 24
 PREVIEW_TIMEOUT_SECONDS = 0.3
@@ -59,7 +59,7 @@ def environment(request: HttpRequest, env_id: str) -> HttpResponse:
         "spec": entry.spec,
         "variants": variants_of(entry),
         "look": preview(env_id, PREVIEW_TIMEOUT_SECONDS),
-        "is_learned": env_id in learned_env_ids(),
+        "learned": best_of(env_id),
     }
     return render(request, "catalog/environment.html", context)
 

@@ -1,7 +1,7 @@
-"""Recipes: specifications of trainings that were tried, with their results, as JSON files in `recipes/`.
+"""Recipes: specifications to begin a training with, and what they reached, as JSON files in `recipes/`.
 
 Besides the specification, a recipe has a sentence about its purpose (`summary`), the result to expect (`expected`) and
-whether it was tried (`status`: "reproduced here", or what it needs). What `python -m bench.training --recipe NAME
+whether it was run here (`status`: "reproduced here", or what it needs). What `python -m bench.training --recipe NAME
 --record` has measured stands in a file of its own (`results`), and is what to expect then.
 
 A file with a table `recipes` holds several recipes. Each entry of the table has a name, the settings that it changes in
@@ -27,7 +27,7 @@ NOT_MEASURED = "Not measured here yet."
 
 
 class Recipe(BaseModel):
-    """A specification that was tried, with its results."""
+    """A specification to begin a training with, and what it reached."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,6 +43,11 @@ class Recipe(BaseModel):
         return result_of(self.name)
 
     @property
+    def changes_environment(self) -> bool:
+        """Whether it learns in another version of its environment, such as a smaller board or smaller numbers."""
+        return bool(self.spec.get("env_kwargs"))
+
+    @property
     def training_spec(self) -> TrainingSpec:
         """The specification as a validated model."""
         return read_spec({**self.spec, "recipe": self.name})
@@ -52,12 +57,6 @@ class Recipe(BaseModel):
 def all_recipes() -> tuple[Recipe, ...]:
     """Every recipe, in the order of the files' names."""
     return tuple(recipe for path in sorted(FOLDER.glob("*.json")) for recipe in read_file(path))
-
-
-@cache
-def learned_env_ids() -> frozenset[str]:
-    """The environments that a recipe learned here."""
-    return frozenset(str(recipe.spec["env_id"]) for recipe in all_recipes() if recipe.result is not None)
 
 
 def read_file(path: Path) -> list[Recipe]:

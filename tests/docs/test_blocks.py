@@ -308,4 +308,4 @@ def _run_folder(folder: Path) -> None:
     run = RunFolder(folder / "runs/guess")
     run.begin(read_spec({"env_id": "game:GuessTheNumber-v0-easy"}))
     (run.path / "checkpoints").mkdir(exist_ok=True)
-    os.symlink(NANO, run.path / "checkpoints/000150")
+    os.symlink(NANO, run.path / "checkpoints/000100")
