@@ -4,7 +4,7 @@
     python -m gem.training --recipe guess-easy --folder runs/guess [--set learning_rate=3e-4]
     python -m gem.training --spec spec.json --folder runs/mine [--module my_environments]
     python -m gem.training --folder runs/guess                      # resume
-    python -m gem.training --folder runs/guess --set updates=200    # resume, for more updates
+    python -m gem.training --folder runs/guess --set updates=200    # resume, for 200 updates in all
 
 Exit codes: 0 finished or cancelled, 1 failed, 2 refused because of invalid arguments, 4 stopped by itself because of an
 alarm (see `stop_on`), 75 interrupted by SIGTERM (the same command resumes the training).
