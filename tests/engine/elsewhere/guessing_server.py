@@ -86,7 +86,7 @@ def serving(fault: str = "") -> Iterator[str]:
         return Response(200 if found else 404, "", Headers({"Content-Length": str(len(body))}), body)
 
     def talk(connection: ServerConnection) -> None:
-        has_place = places.acquire(blocking=False)
+        has_place = places.acquire(timeout=2)  # that of a session which was just closed is free in a moment
         session = Session(fault)
         for text in connection:
             try:
