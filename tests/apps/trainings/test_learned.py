@@ -21,7 +21,7 @@ def test_every_measured_recipe_has_a_curve() -> None:
 
 
 def test_the_catalog_marks_what_was_learned_here_with_its_curve(client: Client) -> None:
-    page = tight(client.get("/environments/?q=guess"))
+    page = tight(client.get("/environments/?q=guessthenumber"))
     one = next(one for one in learned() if one.env_id == "game:GuessTheNumber-v0-easy")
     assert f'class="learned-line" href="/studies/curves/{one.recipe.name}/"' in page
     assert f'aria-label="{one.in_words}"' in page
