@@ -2,10 +2,11 @@
 
 The last process takes the tests with a browser. Of four, the one before it takes those that wait for processes of the
 site, and the others take the rest: where one of them waits for a page or a server, another one computes. A process that
-has nothing left helps, first with those that wait, then with the browser. Nobody helps with the rest after that, for
-a browser's event loop stays in its thread, where no other one can run.
+has nothing left helps the others, and with the browser last: a browser's event loop stays in its thread, where no other
+one can run.
 
-Reading all tests takes seven seconds of a core. So where all are asked for, the last two read only what they take.
+Reading all tests takes seven seconds of a core. So where all are asked for, the last two read only what they take, and
+the one that takes those that wait also those of the apps, with which it helps.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 Kind = Literal["walks", "waits", "rest"]
 FOLDERS: dict[Kind, tuple[str, ...]] = {"walks": ("walks", "live"), "waits": ("platform", "workers", "live")}
 """Where the tests of a kind are, below `tests`."""
+HELPS_IN: dict[Kind, tuple[str, ...]] = {"waits": ("apps",)}
+"""Where a process that takes a kind of tests helps when it has none of these left, besides what all can do."""
 STACKS = {
     f"tests/platform/test_{name}.py" for name in ("api_page", "backup", "client", "dying", "refusals", "starting")
 }
@@ -81,7 +84,8 @@ def folders_to_read(config: pytest.Config) -> tuple[str, ...] | None:
     ):
         return None
     process, count = os.environ.get("PYTEST_XDIST_WORKER", ""), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    return FOLDERS.get(taken_by(process, count))
+    kind = taken_by(process, count)
+    return FOLDERS[kind] + HELPS_IN.get(kind, ()) if kind in FOLDERS else None
 
 
 class Scheduling(LoadFileScheduling):

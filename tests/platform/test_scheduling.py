@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.scheduling import WORTH_A_SITE, Scheduling, kind_of, taken_by
+from tests.scheduling import HELPS_IN, WORTH_A_SITE, Scheduling, kind_of, taken_by
 
 REST = [f"tests/apps/test_{name}.py::test_{number}" for name in "abcdef" for number in range(3)]
 WAITS = [f"tests/workers/test_{name}.py::test_{number}" for name in "abcd" for number in range(3)]
@@ -39,7 +39,9 @@ def processes_for(count: int, *kinds: list[str]) -> list[Process]:
     found = []
     for number in range(count):
         kind = taken_by(f"gw{number}", count)
-        found.append(Process(number, every if kind == "rest" else [test for test in every if kind_of(test) == kind]))
+        also = tuple(f"tests/{folder}/" for folder in HELPS_IN.get(kind, ()))
+        own = [test for test in every if kind_of(test) == kind or test.startswith(also)]
+        found.append(Process(number, every if kind == "rest" else own))
     return found
 
 
@@ -87,6 +89,15 @@ def test_others_help_with_a_browser_only_where_much_is_left() -> None:
         processes = processes_for(2, REST, walks(files))
         run(processes, [9, 1])
         assert any(kind_of(test) == "walks" for test in processes[0].done) is helps
+
+
+def test_who_waits_for_processes_helps_with_the_apps_afterwards() -> None:
+    more = [f"tests/apps/test_{name}.py::test_{number}" for name in "ghijklm" for number in range(3)]
+    processes = processes_for(4, [*REST, *more], WAITS, walks(9))
+    run(processes, [1, 1, 9, 1])
+    kinds = [kind_of(test) for test in processes[2].done]
+    assert kinds[: len(WAITS)] == ["waits"] * len(WAITS)
+    assert "rest" in kinds
 
 
 def test_whoever_has_read_everything_helps_with_everything() -> None:
