@@ -95,11 +95,11 @@ class _Making:
             AttemptFailed: the process was killed; the run will be tried again.
         """
         try:
-            self.claim.plan  # noqa: B018 (read here, while the lease is renewed)
+            plan = self.claim.plan  # read here, while the lease is renewed
         except InvalidArgument as error:
             recording.record_failure(self.claim, f"This version of gemweb does not take the plan: {error}")
             return
-        work.prepare(self.folder, self.claim.plan.model_dump(mode="json"), self.claim.run)
+        work.prepare(self.folder, plan.model_dump(mode="json"), self.claim.run)
         self._wait_for_folder()
         command = [sys.executable, "-m", "gem.studies.work", str(self.folder), "--with-parent"]
         process = training_process.start(command, self.folder / "log.txt")

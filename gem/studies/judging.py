@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gem import registry
 from gem.credit import ALGORITHMS, Algorithm, compute_advantages
-from gem.errors import InvalidArgument, UsageError
+from gem.errors import InvalidArgument
 from gem.exact.dynamics import FAMILIES, Dynamics
 from gem.exact.values import ExactValues
 from gem.records import EpisodeRecord
 from gem.rollout import Start
 from gem.studies.credit import CreditPoint, CreditStudy, Judged, ceiling, compare
+from gem.studies.running import train_to_its_end
 from gem.training import recipes
 from gem.training.run_folder import RunFolder, update_name
 from gem.training.spec import Stage, TrainingSpec, read_spec
@@ -81,7 +82,7 @@ def measure(
         raise InvalidArgument(f"Episodes of {spec.env_id} have one turn, so there is no credit to divide among turns.")
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(Path(place))
-        _train(spec, folder)
+        train_to_its_end(spec, folder.path)
         judge = _Judge(spec, folder, truth)
         points = []
         for update in _updates(spec.updates):
@@ -95,16 +96,6 @@ def measure(
 def _updates(count: int) -> list[int]:
     """The updates after which credit is measured, from none to all of them."""
     return sorted({round(count * place / (POINTS - 1)) for place in range(POINTS)})
-
-
-def _train(spec: TrainingSpec, folder: RunFolder) -> None:
-    from gem.training.trainer import train  # noqa: PLC0415 (takes seconds; reading results does not need it)
-
-    state = train(spec, folder.path)
-    if state == "interrupted":
-        raise KeyboardInterrupt
-    if state != "finished":
-        raise UsageError(f"The training in {folder.path} was {state}. Remove that folder to repeat it.")
 
 
 class _Judge:

@@ -207,17 +207,27 @@ def _make_untrained(study: Study, run: Run, measurements: _Measurements) -> RunR
 
 
 def _train(spec: TrainingSpec, path: Path) -> list[dict[str, float]]:
-    from gem.training.trainer import train  # noqa: PLC0415 (takes seconds; planning and reporting do not need it)
-
     folder = RunFolder(path)
     folder.begin(spec)
     if folder.state().get("state") != "finished":
-        state = train(spec, path)
-        if state == "interrupted":
-            raise KeyboardInterrupt
-        if state != "finished":
-            raise UsageError(f"The training in {path} was {state}. Remove that folder to repeat it.")
+        train_to_its_end(spec, path)
     return folder.metrics()
+
+
+def train_to_its_end(spec: TrainingSpec, path: Path) -> None:
+    """Train in a folder, from its last checkpoint if it has one.
+
+    Raises:
+        UsageError: if the training has ended early, or another process trains there.
+        KeyboardInterrupt: if somebody stopped it.
+    """
+    from gem.training.trainer import train  # noqa: PLC0415 (takes seconds; planning and reporting do not need it)
+
+    state = train(spec, path)
+    if state == "interrupted":
+        raise KeyboardInterrupt
+    if state != "finished":
+        raise UsageError(f"The training in {path} was {state}. Remove that folder to repeat it.")
 
 
 def _play(policy: Path, spec: TrainingSpec, episodes: int) -> list[EpisodeRecord]:

@@ -28,7 +28,7 @@ def one_run(study: Study, number: int, viewer: Viewer) -> dict[str, Any] | None:
     plan, result = study.plan, row.result
     spec = None
     if not row.run.is_untrained:
-        with suppress(InvalidArgument):  # it was valid before an upgrade of gemweb
+        with suppress(InvalidArgument):  # with this tuned value, or since an upgrade of gemweb
             spec = plan.spec_of(row.environment, row.variant, row.seed, row.tuned)
     is_measured = result is not None and not row.is_trial and not row.run.is_untrained
     elsewhere = []
