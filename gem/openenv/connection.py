@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 from gem.errors import EnvironmentFailure, InvalidArgument, ServerNotThere
 from gem.net.errors import ConnectionFailed
 from gem.net.http import AddressGuard, GuardedClient, HttpError, UnrestrictedGuard
-from gem.openenv.wire import frame
+from gem.openenv.wire import FULL, frame
 from gem.tools.mcp.loop import wait
 
 ADDRESSES_VARIABLE = "GEM_OPENENV_ADDRESSES"
@@ -19,6 +20,9 @@ ADDRESSES_VARIABLE = "GEM_OPENENV_ADDRESSES"
 NO_ADDRESS = "none"
 MAX_BYTES = 4 * 1024 * 1024
 GRACE_SECONDS = 5.0
+CAPACITY_PATIENCE = 1.0
+"""A full server is asked again for so many seconds: the session that was just closed is free a moment later."""
+RETRY_SECONDS = 0.05
 
 Answer = dict[str, Any]
 """The `data` of an observation: `observation`, `reward` and `done`."""
@@ -102,6 +106,17 @@ class Connection:
             return Response(response.status, None)
 
     async def _exchange(self, text: str) -> dict[str, Any]:
+        is_first = self._socket is None
+        reply = await self._reply_to(text)
+        retries = round(CAPACITY_PATIENCE / RETRY_SECONDS) if is_first else 0
+        while _says_it_is_full(reply) and retries > 0:
+            retries -= 1
+            await self._close_socket()
+            await asyncio.sleep(RETRY_SECONDS)
+            reply = await self._reply_to(text)
+        return reply
+
+    async def _reply_to(self, text: str) -> dict[str, Any]:
         if self._socket is None:
             self._socket = await self._client.open_socket(
                 f"{self._url}/ws", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
@@ -109,9 +124,13 @@ class Connection:
         reply = json.loads(await self._socket.ask(text, self._timeout))
         return reply if isinstance(reply, dict) else {}
 
+    async def _close_socket(self) -> None:
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            await socket.close()
+
     async def _close(self) -> None:
-        if self._socket is not None:
-            await self._socket.close()
+        await self._close_socket()
         await self._client.close()
 
     def _run(self, work: Any) -> Any:
@@ -125,6 +144,11 @@ class Connection:
             raise EnvironmentFailure(f"The server at {self._url} did not answer.") from error
         except (ValueError, RecursionError) as error:
             raise EnvironmentFailure(f"The server at {self._url} sent something that is not JSON.") from error
+
+
+def _says_it_is_full(reply: Mapping[str, Any]) -> bool:
+    error = reply.get("data")
+    return reply.get("type") == "error" and isinstance(error, dict) and error.get("code") == FULL
 
 
 def allowed_addresses() -> AddressGuard:

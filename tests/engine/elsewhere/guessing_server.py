@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
@@ -14,6 +15,8 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection, serve
 
 MOST_STEPS = 2
+FREED_LATE = 0.1
+"""So many seconds after its client left, a session of the server "full" can be had again."""
 ACTION = {"properties": {"number": {"type": "integer", "minimum": 0, "maximum": 3}}, "required": ["number"]}
 
 
@@ -86,7 +89,7 @@ def serving(fault: str = "") -> Iterator[str]:
         return Response(200 if found else 404, "", Headers({"Content-Length": str(len(body))}), body)
 
     def talk(connection: ServerConnection) -> None:
-        has_place = places.acquire(timeout=2)  # that of a session which was just closed is free in a moment
+        has_place = places.acquire(blocking=False)
         session = Session(fault)
         for text in connection:
             try:
@@ -100,6 +103,7 @@ def serving(fault: str = "") -> Iterator[str]:
                 break
             connection.send(json.dumps(reply))
         if has_place:
+            time.sleep(FREED_LATE if fault == "full" else 0)
             places.release()
 
     with serve(talk, "127.0.0.1", 0, process_request=read) as server:

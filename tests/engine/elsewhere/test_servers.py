@@ -7,7 +7,9 @@ import socket
 
 import pytest
 
+import gem
 from gem.check.elsewhere.servers import PROMISES, ServerExamination
+from gem.errors import EnvironmentFailure
 from tests.engine.cli.conftest import Run
 from tests.engine.elsewhere.guessing_server import serving
 
@@ -59,6 +61,20 @@ def test_a_server_that_keeps_its_promises_is_told_so(run: Run) -> None:
 
 def test_a_server_with_one_session_is_not_blamed_for_it() -> None:
     assert statuses("full") == {"sessions_do_not_disturb_each_other": ("left out", "It has one session at a time.")}
+
+
+def test_episodes_are_played_one_after_the_other_on_a_server_with_one_session() -> None:
+    with serving("full") as url:
+        env = gem.make(f"openenv:{url}")
+        for seed in range(3):  # each begins a moment before the session of the one before it is free
+            env.reset(seed=seed)
+            done = False
+            while not done:
+                *_, done, _, _ = env.step('{"number": 0}')
+        env.reset(seed=3)
+        with pytest.raises(EnvironmentFailure, match="no place"):
+            gem.make(f"openenv:{url}").reset(seed=4)
+        env.close()
 
 
 def test_a_server_that_is_not_there_has_an_exit_code_of_its_own(run: Run) -> None:

@@ -8,7 +8,7 @@ from gem.check.elsewhere.servers.server import Played, Refused, Server, ask, can
 from gem.check.promise import BrokenPromise, shorten
 from gem.errors import EnvironmentFailure
 from gem.openenv.connection import Connection
-from gem.openenv.wire import frame
+from gem.openenv.wire import FULL, frame
 
 SEED, OTHER_SEED = 7, 8
 PLAYS = 3
@@ -17,7 +17,6 @@ COUNTED = 4
 """The state is asked for so often, with a step before each time but the first."""
 MOST_EPISODES = 5
 """So many random episodes are begun in the hope that one ends."""
-FULL = "CAPACITY_REACHED"
 STATE = '{"type": "state"}'
 
 
