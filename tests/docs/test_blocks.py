@@ -89,7 +89,8 @@ SHORTER = [
     ("--episodes 200", "--episodes 3"),
     ("--episodes 50", "--episodes 3"),
     ("--envs 64", "--envs 2 --seconds 0.1"),
-    ("--train 40", "--train 1"),
+    ("--train 40", "--train 1 --seeds 10"),
+    ("--seeds 100", "--seeds 10"),
 ]
 """Numbers that are made smaller, to be quick."""
 

@@ -20,37 +20,38 @@ pytestmark = pytest.mark.django_db
 TABLE = {name: address for name, address in API_TABLE.items() if isinstance(address, ApiAddress)}
 
 
-def answered(address: ApiAddress, name: str, objects: dict[str, Any], secret: str) -> Any:
+def answered(client: Client, address: ApiAddress, name: str, objects: dict[str, Any], secret: str) -> Any:
     """What a program with this token is answered; nothing stays of the request."""
     path = reverse(name, args=[objects[part] for part in address.names])
     headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+    client.cookies.clear()
     with transaction.atomic():
-        answer = address.ask(Client(), path, **headers)
+        answer = address.ask(client, path, **headers)
         transaction.set_rollback(True)
     return answer
 
 
-def test_tokens_open_to_each_role_what_the_table_says() -> None:
+@pytest.mark.parametrize(("role", "visibility"), [("somebody else", "unlisted"), ("staff", "private")])
+def test_tokens_open_to_each_role_what_the_table_says(role: str, visibility: str, client: Client) -> None:
     """Sessions do so too (`tests/apps/site/test_addresses.py`), and guests have no token."""
     people = some_people()
-    objects = objects_of(people)
-    for role in ("somebody else", "staff"):
-        secret = _token(people[role], Scope.values)
-        statuses = {name: answered(address, name, objects, secret).status_code for name, address in TABLE.items()}
-        assert statuses == {name: address.status(role) for name, address in TABLE.items()}, role
+    objects = objects_of(people, visibility)
+    secret = _token(people[role], Scope.values)
+    statuses = {name: answered(client, address, name, objects, secret).status_code for name, address in TABLE.items()}
+    assert statuses == {name: address.status(role, visibility) for name, address in TABLE.items()}
 
 
-def test_a_token_may_do_what_its_scopes_say_and_nothing_else() -> None:
+def test_a_token_may_do_what_its_scopes_say_and_nothing_else(client: Client) -> None:
     people = some_people()
-    objects = objects_of(people)
+    objects = objects_of(people, "private")
     owner = people["the owner"]
     alone = {scope: _token(owner, [scope]) for scope in Scope.values}
     others = {scope: _token(owner, [other for other in Scope.values if other != scope]) for scope in Scope.values}
     for name, address in TABLE.items():
         secret = alone[address.scope or Scope.READ]
-        assert answered(address, name, objects, secret).status_code == address.status("the owner"), name
+        assert answered(client, address, name, objects, secret).status_code == address.status("the owner"), name
         if address.scope not in ("", Scope.READ):  # every token may read
-            refused = answered(address, name, objects, others[address.scope])
+            refused = answered(client, address, name, objects, others[address.scope])
             assert refused.status_code == 403, name
             assert f"no scope {address.scope}" in refused.json()["detail"]
 
