@@ -137,7 +137,10 @@ def documents() -> list[Document]:
 
 def find(slug: str) -> Document | None:
     """The document with this slug. Only known slugs are looked up, so no other file can be read."""
-    return next((document for document in documents() if document.slug == slug), None)
+    for file in _files():
+        if slug_of(file) == slug:
+            return _load(file)
+    return next((_load_module(name) for name in reference.NAMES if reference.slug_of(name) == slug), None)
 
 
 def matching(words: Sequence[str]) -> list[Document]:
@@ -172,6 +175,12 @@ def _files() -> Iterator[str]:
     yield from LAST
 
 
+def _is_document(file: str) -> bool:
+    """Whether this is one of `_files`."""
+    is_below = file.startswith("docs/") and file.endswith(".md") and (settings.BASE_DIR / file).is_file()
+    return is_below or file in FIRST or file in LAST
+
+
 def _load(file: str) -> Document | None:
     """The document in `file`, rendered again when the file changes; None if the installation has no such file."""
     path: Path = settings.BASE_DIR / file
@@ -184,7 +193,11 @@ def _load(file: str) -> Document | None:
 
 def _reference() -> list[Document]:
     """The pages of the reference, each written again when its module changes."""
-    return [_render_module(name, reference.path_of(name).stat().st_mtime_ns) for name in reference.NAMES]
+    return [_load_module(name) for name in reference.NAMES]
+
+
+def _load_module(name: str) -> Document:
+    return _render_module(name, reference.path_of(name).stat().st_mtime_ns)
 
 
 @cache
@@ -328,6 +341,6 @@ def _address(href: str, file: str) -> str | None:
         return href
     target, hash_sign, anchor = href.partition("#")
     path = posixpath.normpath(posixpath.join(posixpath.dirname(file), target))
-    if path not in set(_files()):
+    if not _is_document(path):
         return None
     return reverse("site:doc", args=[slug_of(path)]) + hash_sign + anchor
