@@ -26,6 +26,7 @@ from gem.cli import main as gemweb
 from gem.envs.terminal import easy
 from gem.envs.terminal.task import TASKS
 from gem.errors import DataUnavailable
+from gem.learnability import training as brief
 from gem.records import episode_files
 from gem.registry import ENV_REGISTRY
 from gem.rollout import EpisodeRequest, rollout
@@ -261,7 +262,7 @@ def test_the_options_of_commands_that_are_not_carried_out_are_read(folder: Path)
 
 @pytest.fixture
 def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitute]:
-    """Files that commands name, a server in Ollama's place, and somebody who leaves every game."""
+    """Files that commands name, a server in Ollama's place, somebody who leaves every game, and trainings of little."""
     (folder / "coin_row.py").write_text(block("python", "class CoinRow"), "utf-8")
     (folder / "sort_letters.py").write_text(block("python", "class SortLetters"), "utf-8")
     (folder / "spec.json").write_text(*[text for *_, text in blocks("json") if '"agents": [' in text], "utf-8")
@@ -275,6 +276,8 @@ def presumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Substitu
         (folder / name).write_text(episode_files.episode_line(record, agent), "utf-8")
     _run_folder(folder)
     monkeypatch.setattr("sys.stdin", io.StringIO("?\nhint\nquit\n"))
+    monkeypatch.setattr(brief, "HELD_OUT", 4)
+    monkeypatch.setattr(brief, "SETTINGS", {**brief.SETTINGS, "episodes": 8})
     with model_server() as server:
         yield lambda line: line.replace(OLLAMA, server.url).replace(QWEN, "bisect")
 
