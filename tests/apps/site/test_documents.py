@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.urls import resolve
 from pytest_django import Settings
 
 from apps.site import documents
@@ -87,13 +88,25 @@ def test_a_changed_file_is_read_again(library: Path) -> None:
     assert (before.title, after.title) == ("Map", "Another map")
 
 
-@pytest.mark.django_db
-def test_every_document_of_the_repository_has_a_page(client: Client) -> None:
+def test_every_document_of_the_repository_has_an_address() -> None:
     for document in documents.documents():
+        match = resolve(document.get_absolute_url())
+        assert match.view_name == "site:doc", document.slug
+        assert documents.find(match.kwargs["slug"]) is document
+        assert (settings.BASE_DIR / document.file).exists(), document.slug
+
+
+@pytest.mark.django_db
+def test_documents_of_every_group_have_a_page(client: Client) -> None:
+    """The page of any other document has its title and its text in the same places."""
+    for document in {document.slug: document for group in documents.groups() for document in _ends(group)}.values():
         answer = client.get(document.get_absolute_url())
         assert answer.status_code == 200, document.slug
         assert document.title in answer.content.decode(), document.slug
-        assert (settings.BASE_DIR / document.file).exists(), document.slug
+
+
+def _ends(group: documents.DocumentGroup) -> list[documents.Document]:
+    return [group.documents[0], group.documents[-1]]
 
 
 def test_the_card_of_the_map_says_what_the_map_is() -> None:
