@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from pytest_django import DjangoDbBlocker
 
 from apps.accounts.models import User
 from apps.agents.models import Agent
@@ -19,7 +23,7 @@ from apps.live.topics import TOPICS
 from apps.play import operations as play
 from apps.play.shows.showcase import TOPIC as SHOWCASE
 from apps.play.shows.showcase import present
-from tests.apps.site.addresses import objects_of
+from tests.apps.site.addresses import objects_of, some_people
 from tests.apps.site.roles import ENV_ID, ROLES
 
 pytestmark = pytest.mark.django_db
@@ -37,10 +41,25 @@ TABLE: dict[str, dict[str, set[str]]] = {
 NO_AUDIENCES = ("", "seat", "seat-0 ", "seat--1", "seat-\u0660", "watch\0", "SEAT-0", "x" * 10_000)
 
 
-@pytest.fixture
-def keys(objects: dict[str, Any], people: dict[str, User | None]) -> dict[str, list[str]]:
-    """The rows of each topic, which are unlisted and belong to the owner."""
-    return keys_of(people, objects, "unlisted")
+@dataclass(frozen=True)
+class World:
+    """Somebody of each role, and the rows of each topic, which belong to the owner."""
+
+    people: dict[str, User | None]
+    keys: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def world(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
+    """A world whose rows have the visibility that is asked for; no test here changes any."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        people = some_people()
+        yield World(people, keys_of(people, objects_of(people, request.param), request.param))
+        transaction.set_rollback(True)
+
+
+of_unlisted_rows = pytest.mark.parametrize("world", ["unlisted"], indirect=True)
+of_private_rows = pytest.mark.parametrize("world", ["private"], indirect=True)
 
 
 def keys_of(people: dict[str, User | None], objects: dict[str, Any], visibility: str) -> dict[str, list[str]]:
@@ -84,42 +103,46 @@ EVENTS_TABLE = {
 """By topic and row, as what audience each role follows its events. Rows with one seat have nothing to hide."""
 
 
+@of_unlisted_rows
 @pytest.mark.parametrize("topic", STREAMS)
-def test_each_role_follows_events_as_it_may(
-    topic: str, people: dict[str, User | None], keys: dict[str, list[str]]
-) -> None:
-    for key, audiences in zip(keys[topic], EVENTS_TABLE[topic], strict=True):
+def test_each_role_follows_events_as_it_may(topic: str, world: World) -> None:
+    for key, audiences in zip(world.keys[topic], EVENTS_TABLE[topic], strict=True):
         for role, audience in audiences.items():
-            person = session_of(people[role])
+            person = session_of(world.people[role])
             assert STREAMS[topic].audience_of(key, person.viewer, person.visitor) == audience
             assert refusal(TOPICS[topic], key, audience, person) is None
 
 
+@of_unlisted_rows
 @pytest.mark.parametrize("topic", TABLE)
-def test_each_role_hears_what_it_may(topic: str, people: dict[str, User | None], keys: dict[str, list[str]]) -> None:
-    for key in keys[topic]:
+def test_each_role_hears_what_it_may(topic: str, world: World) -> None:
+    sessions = {role: session_of(person) for role, person in world.people.items()}
+    for key in world.keys[topic]:
         for audience, allowed in TABLE[topic].items():
-            heard = {role for role in ROLES if refusal(TOPICS[topic], key, audience, session_of(people[role])) is None}
+            heard = {role for role in ROLES if refusal(TOPICS[topic], key, audience, sessions[role]) is None}
             assert heard == allowed, (key, audience)
 
 
+@of_unlisted_rows
 @pytest.mark.parametrize("topic", TABLE)
-def test_what_is_not_there_is_not_heard(topic: str, people: dict[str, User | None], keys: dict[str, list[str]]) -> None:
+def test_what_is_not_there_is_not_heard(topic: str, world: World) -> None:
     for role in ROLES:
-        assert refusal(TOPICS[topic], "nothing", next(iter(TABLE[topic])), session_of(people[role])) == GONE
+        somebody = session_of(world.people[role])
+        assert refusal(TOPICS[topic], "nothing", next(iter(TABLE[topic])), somebody) == GONE
         for audience in NO_AUDIENCES:
-            assert refusal(TOPICS[topic], keys[topic][0], audience, session_of(people[role])) == FORBIDDEN, audience
+            assert refusal(TOPICS[topic], world.keys[topic][0], audience, somebody) == FORBIDDEN, audience
 
 
+@of_private_rows
 @pytest.mark.parametrize("topic", TABLE)
-def test_private_rows_are_not_there_for_others(topic: str, people: dict[str, User | None]) -> None:
+def test_private_rows_are_not_there_for_others(topic: str, world: World) -> None:
     insiders = {"the owner", "staff"}
-    for key in keys_of(people, objects_of(people, "private"), "private")[topic]:
+    for key in world.keys[topic]:
         for audience, allowed in TABLE[topic].items():
             for role in ROLES:
                 is_there = topic == SHOWCASE or role in insiders
                 expected = GONE if not is_there else None if role in allowed else FORBIDDEN
-                assert refusal(TOPICS[topic], key, audience, session_of(people[role])) == expected, (
+                assert refusal(TOPICS[topic], key, audience, session_of(world.people[role])) == expected, (
                     key,
                     audience,
                     role,
