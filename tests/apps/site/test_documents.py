@@ -92,7 +92,7 @@ def test_every_document_of_the_repository_has_an_address() -> None:
     for document in documents.documents():
         match = resolve(document.get_absolute_url())
         assert match.view_name == "site:doc", document.slug
-        assert documents.find(match.kwargs["slug"]) is document
+        assert documents.find(match.kwargs["page"]) is document
         assert (settings.BASE_DIR / document.file).exists(), document.slug
 
 
