@@ -23,7 +23,7 @@ def test_every_address_is_in_the_table() -> None:
     assert set(addresses()) == set(TABLE)
 
 
-def is_asked(role: str, name: str, address: Address, seen: set[Any]) -> bool:
+def is_asked(role: str, address: Address, seen: set[Any]) -> bool:
     """Whether somebody of this role asks here.
 
     Nobody asks everywhere, and the owner at every address that is no operation of the API. Somebody else and staff ask
@@ -52,7 +52,7 @@ def test_each_role_gets_its_answers(role: str, people: dict[str, User | None]) -
     of_others = dict(zip(OTHERS, draw.sample(["public", "unlisted"], 2), strict=True))
     visibility = of_others.get(role, "private")
     objects, asker = objects_of(people, visibility), Asker(people[role])
-    asked = [(name, address) for name, address in requests() if is_asked(role, name, address, seen)]
+    asked = [(name, address) for name, address in requests() if is_asked(role, address, seen)]
     assert len(asked) > 150
     answers = {(name, address.method): asker.status(name, address, objects) for name, address in asked}
     assert answers == {(name, address.method): address.status(role, visibility) for name, address in asked}
