@@ -32,7 +32,6 @@ typed = (
     | st.sampled_from(["\\boxed{1}", "\\boxed{A to B}", "\\boxed{\x00}", "\u202e\x1b[31m"])
 )
 """What somebody sends; None stands for an action of the environment itself."""
-RULES = {"begin", "join", "turn", "abandon", "hint", "undo", "fork"}
 ran: dict[str, int] = {}
 """How often each thing was done, and how often it was refused."""
 
@@ -226,7 +225,6 @@ def test_nobody_acts_for_another_and_the_record_is_what_was_played(
     for name, count in ran.items():
         counted(f"play in any order: {name}", count)
     assert ran["turn"] > 0
-    assert {name.removesuffix(", refused") for name in ran} == RULES
 
 
 @pytest.fixture
