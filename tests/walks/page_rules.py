@@ -26,21 +26,28 @@ WATCH_SHIFTS = r"""
 """For `Page.add_init_script`: writes down every shift of the layout, with what was moved."""
 
 _AXE = r"""
-async () => {
+async (onlyColours) => {
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-  const { violations } = await axe.run(document, { runOnly: tags, resultTypes: ["violations"], preload: false });
+  const runOnly = onlyColours ? { type: "rule", values: ["color-contrast"] } : tags;
+  const { violations } = await axe.run(document, { runOnly, resultTypes: ["violations"], preload: false });
   return violations.map(({ id, help, nodes }) => `${id} (${help}): ${nodes.length}: ${nodes.slice(0, 3)
     .map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 """
 
 
-def violations(page: Page) -> list[str]:
-    """The rules of axe-core (WCAG 2.2 AA and best practices) that the page breaks, with the first elements of each."""
+def violations(page: Page, *, only_colours: bool = False) -> list[str]:
+    """The rules of axe-core (WCAG 2.2 AA and best practices) that the page breaks, with the first elements of each.
+
+    Args:
+        only_colours: ask about the contrast alone, which is all that another colour scheme changes.
+    """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    found: list[str] = page.evaluate(_AXE)
-    return [said for said in page.evaluate(_AXE) if said in found] if found else []  # not while a part is exchanged
+    found: list[str] = page.evaluate(_AXE, only_colours)
+    if not found:
+        return []
+    return [said for said in page.evaluate(_AXE, only_colours) if said in found]  # not while a part is exchanged
 
 
 def shifts(page: Page) -> list[Any]:
