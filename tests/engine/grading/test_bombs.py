@@ -81,7 +81,9 @@ def test_no_expression_takes_long_on_any_text(counted: Counted) -> None:
     for name, expression in expressions():
         reads_answers = name.startswith(("gem.grading.latex", "gem.grading.math", "gem.grading.formula"))
         search = expression.match if name in MATCHED_AT_ONE_PLACE else expression.search
-        for bomb in [] if name == CUT_BEFORE else bombs_for(expression, MAX_ANSWER_CHARS if reads_answers else CHARS // 2):
+        for bomb in (
+            [] if name == CUT_BEFORE else bombs_for(expression, MAX_ANSWER_CHARS if reads_answers else CHARS // 2)
+        ):
             count += 1
             if seconds(lambda: search(bomb)) > MAX_SECONDS / 4:  # noqa: B023 (called at once)
                 slow.append((name, bomb[:40]))
