@@ -55,6 +55,11 @@ _SIGNALS = {number.value: number.name for number in signal.Signals}
 _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE, signal.SIGBUS}
 
 
+def is_only_thread() -> bool:
+    """Whether no other thread of this process does anything: the one that starts helpers only waits for orders."""
+    return threading.active_count() - _starter.thread_count == 1
+
+
 class ProcessTimeout(EnvironmentFailure):
     """A request took more CPU time or more wall-clock time than is allowed."""
 
@@ -247,6 +252,11 @@ class _Starter:
 
     def __init__(self) -> None:
         self.detach()
+
+    @property
+    def thread_count(self) -> int:
+        """How many threads it has: one as soon as something was started."""
+        return int(self._has_thread)
 
     def start(self, start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
         """Call `start` in that thread."""

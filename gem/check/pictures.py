@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 from gem import views
 from gem.check.promise import SEEDS, BrokenPromise, Promise, Subject, play_on, shorten
@@ -77,11 +77,10 @@ def expect_shape(path: str, value: Any, hint: Any) -> None:
     Raises:
         BrokenPromise: if it does not fit.
     """
-    if is_typeddict(hint):
+    origin, arguments = _parts_of(hint)
+    if origin is TypedDict:
         _expect_fields(path, value, hint)
-        return
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is tuple:
+    elif origin is tuple:
         if not isinstance(value, list | tuple) or len(value) != len(arguments):
             raise BrokenPromise(f"{path} is {shorten(value)}, which are not {len(arguments)} values.")
         for index, (item, inner) in enumerate(zip(value, arguments, strict=True)):
@@ -98,11 +97,16 @@ def _expect_fields(path: str, value: Any, hint: Any) -> None:
     hints = _hints(hint)
     _expect_keys(path, value, hints, hint.__required_keys__)
     for name, field in value.items():
-        if get_origin(hints[name]) is Literal and field not in get_args(hints[name]):
-            raise BrokenPromise(
-                f"{path} has the {name} {field!r}; there is {', '.join(map(str, get_args(hints[name])))}."
-            )
+        origin, arguments = _parts_of(hints[name])
+        if origin is Literal and field not in arguments:
+            raise BrokenPromise(f"{path} has the {name} {field!r}; there is {', '.join(map(str, arguments))}.")
         expect_shape(f"{'Its' if path == 'The view' else path} {name}", field, hints[name])
+
+
+@cache
+def _parts_of(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The origin and the arguments of an annotation, many thousands of which are compared with a view."""
+    return (TypedDict, ()) if is_typeddict(hint) else (get_origin(hint), get_args(hint))
 
 
 @cache

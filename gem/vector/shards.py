@@ -14,7 +14,6 @@ import os
 import pickle
 import signal
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -24,6 +23,7 @@ from typing import Any
 
 from gem.core import Env, Info, State, Step
 from gem.errors import EnvironmentFailure, GemError, InvalidArgument, UsageError
+from gem.processes import is_only_thread
 from gem.vector.base import CLOSED_MESSAGE, Actions, AutoresetMode, VectorEnv
 from gem.vector.sync import SyncVectorEnv
 
@@ -294,8 +294,8 @@ class ShardVectorEnv(VectorEnv):
 
 
 def can_fork() -> bool:
-    """Whether processes are forked. This is fast and needs no importable main module, but only safe with one thread."""
-    return sys.platform == "linux" and threading.active_count() == 1
+    """Whether processes are forked: fast and without an importable main module, but only safe in the only thread."""
+    return sys.platform == "linux" and is_only_thread()
 
 
 def _context() -> ForkContext | SpawnContext:

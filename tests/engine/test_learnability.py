@@ -48,7 +48,8 @@ def test_what_is_right_is_not_called_broken() -> None:
 
 @pytest.mark.parametrize("env_id", KNOWN)
 def test_environments_of_the_house_get_the_verdict_that_is_known_of_them(env_id: str) -> None:
-    report = learnability.probe(env_id, seeds=60, tries=3)
+    seeds = 20 if KNOWN[env_id] == "has a signal" else 60  # what holds for every seed needs more of them
+    report = learnability.probe(env_id, seeds=seeds, tries=3)
     assert report.problems == []
     assert report.verdict.kind == KNOWN[env_id], report.verdict
 

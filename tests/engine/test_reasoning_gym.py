@@ -1,12 +1,14 @@
 """All datasets of ReasoningGym: listed without the package, the same problem for a seed for ever, safely judged."""
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from gem.processes import HelperProcess
 from tests.engine import golden
 from tests.engine.episodes import digest, random_episode
 
+ROOT = Path(__file__).parents[2]
 IDS = [f"rg:{name}" for name in DATASETS]
 WITHOUT_A_KEY = {"boxnet", "graph_color", "propositional_logic", "rubiks_cube", "rush_hour"}
 """Datasets that give no answer, only a judgement."""
@@ -174,25 +177,36 @@ def test_a_helper_that_cannot_start_is_reported(monkeypatch) -> None:
         env.reset(seed=4)
 
 
-def test_an_answer_that_takes_too_long_earns_nothing(monkeypatch, tmp_path: Path) -> None:
+@pytest.fixture
+def light(monkeypatch: pytest.MonkeyPatch) -> Iterator[HelperProcess]:
+    """A helper that starts without the package and never finishes a score."""
+    helper = HelperProcess("tests.engine.light_reasoning", "The light process", folder=source.FOLDER)
+    monkeypatch.setattr(source, "_source", helper)
+    yield helper
+    helper.close()
+
+
+def test_an_answer_that_takes_too_long_earns_nothing(
+    light: HelperProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    other = HelperProcess("tests.engine.slow_reasoning", "The slow process", folder=source.FOLDER)
-    monkeypatch.setattr(source, "_source", other)
     env = make("letter_counting")
     env.reset(seed=0)
+    assert len(list(tmp_path.iterdir())) == 1
     observation, reward, terminated, _, info = env.step("\\boxed{1}")
     assert (reward, terminated, info["success"]) == (0, True, False)
     assert observation.startswith("That is not correct.")
     assert list(tmp_path.iterdir()) == []
-    other.close()
 
 
 def test_a_helper_whose_owner_was_killed_leaves_no_folder(tmp_path: Path) -> None:
     program = (
-        "import gem, signal\ngem.make('rg:letter_counting').reset(seed=0)\nprint('there', flush=True)\nsignal.pause()"
+        "import gem, signal\nfrom gem.envs.reasoning import source\n"
+        "source._source.module = 'tests.engine.light_reasoning'\n"
+        "gem.make('rg:letter_counting').reset(seed=0)\nprint('there', flush=True)\nsignal.pause()"
     )
     owner = subprocess.Popen(
-        [sys.executable, "-c", program], env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE
+        [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE
     )
     assert owner.stdout is not None
     with owner.stdout as said:
@@ -207,14 +221,19 @@ def test_a_helper_whose_owner_was_killed_leaves_no_folder(tmp_path: Path) -> Non
     assert not folders[0].exists()
 
 
-def test_a_forked_process_has_a_helper_of_its_own() -> None:
-    expected = [make("letter_counting").reset(seed=0)]
-    vector = gem.make_vec(["rg:letter_counting"], async_mode="processes", seed=0)
-    try:
-        observations, infos = vector.reset()
-    finally:
-        vector.close()
-    assert list(zip(observations, infos, strict=True)) == expected
+def _question() -> str:
+    return make("letter_counting").reset(seed=0)[0]
+
+
+def test_a_forked_process_has_a_helper_of_its_own(light: HelperProcess) -> None:
+    ours = _question()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        theirs = pool.apply(_question)
+    assert light._process is not None
+    assert str(light._process.pid) in ours
+    assert theirs.startswith("Which process is")
+    assert str(light._process.pid) not in theirs
+    assert make("letter_counting").reset(seed=1)[0] == ours  # the answers still come to whom they belong
 
 
 def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path) -> None:
@@ -226,8 +245,7 @@ def test_without_the_package_one_sentence_says_what_to_install(tmp_path: Path) -
         "try: gem.make('rg:chain_sum')\n"
         "except gem.errors.MissingDependency as error: print(error)\n"
     )
-    root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     missing, sentence = done.stdout.splitlines()
     assert missing == "['reasoning-gym']"
     assert sentence.endswith("pip install reasoning-gym")

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import gem
-from examples.tiny_model import make_tokenizer, random_play
 from gem.agents import Request, make_agent
 from gem.wrappers.observation_wrapper import as_message
 
@@ -14,6 +13,8 @@ EXPERT = make_agent("expert")
 
 def tokenizer() -> Any:
     """Made from random play, with a ChatML template."""
+    from examples.tiny_model import make_tokenizer, random_play  # it imports PyTorch and transformers
+
     made, _ = make_tokenizer([random_play(gem.make(ENV_ID), seed) for seed in range(40)])
     return made
 

@@ -8,8 +8,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-import scipy.stats
-import statsmodels.api
 
 from gem.errors import InvalidArgument
 from gem.evaluation.ranking import bradley_terry
@@ -37,10 +35,12 @@ def test_means_are_clipped_by_environment_and_not_by_episode() -> None:
 
 
 def test_the_interval_is_that_of_scipy_where_nothing_is_clipped() -> None:
+    from scipy import stats
+
     draw = random.Random(3)
     values = [draw.gauss(5, 10) for _ in range(150)]
     [row] = rank({"x": one_each(values)}, WIDE).rows
-    theirs = scipy.stats.bootstrap((values,), np.mean, n_resamples=2_000, method="percentile", rng=1)
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=2_000, method="percentile", rng=1)
     scale = 200.0
     low, high = row.score.low * scale - 100, row.score.high * scale - 100
     width = theirs.confidence_interval.high - theirs.confidence_interval.low
@@ -171,6 +171,8 @@ def _played(draw: random.Random, times: int, advantage: float = 0.5, tie: float 
 
 def test_strengths_are_those_of_statsmodels_without_a_prior(monkeypatch: pytest.MonkeyPatch) -> None:
     """Davidson's model is a log-linear model of counts (D. E. Critchlow and M. A. Fligner, 1991)."""
+    from statsmodels import api
+
     for name in ("STRENGTH_DEVIATION", "ADVANTAGE_DEVIATION", "TIE_DEVIATION"):
         monkeypatch.setattr(bradley_terry, name, 1e4)
     games = _played(random.Random(4), 30)
@@ -184,7 +186,7 @@ def test_strengths_are_those_of_statsmodels_without_a_prior(monkeypatch: pytest.
                 [float(place == other) for other in range(len(pairs))] + [half * value for value in x] + [is_tie]
             )
             counts.append(sum(one[1:4] == (first, second, result) for one in games))
-    theirs = statsmodels.api.GLM(counts, np.array(design), family=statsmodels.api.families.Poisson()).fit()
+    theirs = api.GLM(counts, np.array(design), family=api.families.Poisson()).fit()
     values, errors = theirs.params[len(pairs) :], theirs.bse[len(pairs) :]
     for name, value, error in zip(agents[1:], values, errors, strict=False):
         difference = fitted.difference(name, agents[0])

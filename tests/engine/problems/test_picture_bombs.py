@@ -56,6 +56,7 @@ GIF_FRAME = (
     + struct.pack("<HH", 1, 1)
     + with_size(encoded("GIF", 40, 30)[10:], struct.pack("<HH", 40, 30), struct.pack("<HH", SIDE, SIDE))
 )
+FRAMES = encoded("GIF", 40, 30, 60).replace(struct.pack("<HH", 40, 30), struct.pack("<HH", 1000, 1000))
 WEBP = encoded("WEBP", 40, 30, lossless=True)
 WEBP = WEBP[:21] + struct.pack("<I", 16383 | 16383 << 14) + WEBP[25:]
 BOMBS: dict[str, Callable[[], bytes]] = {
@@ -65,7 +66,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "JPEG of 65,535 x 65,535": lambda: JPEG,
     "GIF of 65,535 x 65,535": lambda: GIF,
     "GIF with a frame larger than itself": lambda: GIF_FRAME,
-    "GIF of 60 frames of 1,000 x 1,000": partial(encoded, "GIF", 1000, 1000, 60),
+    "GIF of 60 frames of 1,000 x 1,000": lambda: FRAMES,
     "WebP of 16,384 x 16,384": lambda: WEBP,
 }
 

@@ -17,7 +17,7 @@ def test_it_finds_the_best_arm(algorithm: str, small: dict[str, Any], tmp_path: 
         {
             **small,
             "algorithm": algorithm,
-            "updates": 25,
+            "updates": 10,
             "episodes": 64,
             "learning_rate": 1e-2,
             "checkpoint_seconds": 99,

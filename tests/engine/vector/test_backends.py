@@ -16,8 +16,10 @@ import gem
 from gem.core import Step
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
+from gem.processes import HelperProcess
 from gem.rng import SplitMix64
-from gem.vector import AutoresetMode, Flags, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
+from gem.vector import AutoresetMode, Flags, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv, shards
+from gem.vector.shards import can_fork
 from gem.wrappers import get_wrapper_fns
 
 BACKENDS = ["sync", "threads", "processes"]
@@ -77,10 +79,10 @@ def test_every_backend_gives_the_same_turns(mode: AutoresetMode) -> None:
     assert logs[0] == logs[1] == logs[2]
 
 
-@pytest.mark.parametrize("shards", [1, 2, 4])
-def test_the_number_of_processes_does_not_matter(shards: int) -> None:
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_number_of_processes_does_not_matter(count: int) -> None:
     env_fns = [partial(gem.make, env_id, seed=i) for i, env_id in enumerate(IDS)]
-    with ShardVectorEnv(env_fns, num_shards=shards) as sharded, SyncVectorEnv(env_fns) as plain:
+    with ShardVectorEnv(env_fns, num_shards=count) as sharded, SyncVectorEnv(env_fns) as plain:
         assert _play(sharded) == _play(plain)
 
 
@@ -214,15 +216,34 @@ def test_threads_step_at_the_same_time() -> None:
         assert all(step[0] for step in vector.step_each(["\\boxed{1}"] * 4))
 
 
-def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost() -> None:
+def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "MAX_JOURNAL_MESSAGES", 40)
     env_fns = [partial(gem.make, env_id, seed=i) for i, env_id in enumerate(IDS)]
     with ShardVectorEnv(env_fns, num_shards=2) as vector, SyncVectorEnv(env_fns) as plain:
         assert vector.reset() == plain.reset()
-        for turn in range(600):  # beyond the journal's length
-            if turn % 150 == 70:
-                os.kill(vector.pids[turn // 150 % 2], signal.SIGKILL)
+        for turn in range(95):  # beyond the journal's length
+            if turn % 24 == 11:
+                os.kill(vector.pids[turn // 24 % 2], signal.SIGKILL)
             actions = [_action(turn, slot) for slot in range(len(IDS))]
             assert vector.step(actions) == plain.step(actions)
+
+
+def test_processes_are_forked_beside_a_helper_and_in_no_other_thread() -> None:
+    helper = HelperProcess("tests.engine.light_reasoning", "The light process")
+    try:
+        helper.call(do="describe", dataset="", size=1, dataset_seed=0, config={})
+        assert threading.active_count() > 1
+        assert can_fork()
+        with ShardVectorEnv([Moody] * 2, num_shards=2) as vector:
+            vector.reset(seed=1)
+            assert vector.step(["\\boxed{1}"] * 2)[1] == [0.0, 0.0]
+        other = threading.Thread(target=(over := threading.Event()).wait)
+        other.start()
+        assert not can_fork()
+        over.set()
+        other.join()
+    finally:
+        helper.close()
 
 
 def test_an_environment_that_ends_its_process_is_given_up() -> None:
