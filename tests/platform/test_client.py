@@ -317,7 +317,7 @@ def test_jobs_are_compared_by_their_ids_and_stop_when_that_is_decided(logged_in:
 
     code, out, err = logged_in("compare", random, job)
     assert code == 0, err
-    assert "Caution: bisect stopped as soon as a comparison was decided" in out
+    assert f"Caution: {bisect} stopped as soon as a comparison was decided" in out
     assert f"What holds: {decision.sentence}" in out
     assert "Only" in out
     data = json.loads(logged_in("compare", random, job, "--json", "--measure", "return")[1])
