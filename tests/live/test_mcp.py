@@ -12,12 +12,11 @@ import pytest
 from bench.interop.wires import Script, script_of
 from tests.installed import environment
 from tests.live.processes import Fleet, Web
-from tests.live.scripts import playable
+from tests.live.scripts import FEW, playable
 
 PLAYER = Path(__file__).with_name("mcp_player.py")
 CLIENTS = {"mcp 1": ("mcp-calculator", []), "FastMCP": ("fastmcp", ["--fastmcp"])}
 """Where each client is installed, and how the player is told. That of `mcp` 2 is in `tests/apps/mcp`."""
-FEW = ("game:GuessTheNumber-v0-easy", "game:Sokoban-v0-easy", "game:Wordle-v0-easy")
 PLAY_SECONDS = 900
 
 
@@ -55,7 +54,7 @@ def transcripts(client: str, web: Web, token: str, scripts: list[Script]) -> lis
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_stock_client_plays_whole_episodes_as_the_engine_does(client: str, web: Web, token: str) -> None:
-    planned = [script_of(env_id, seed=number) for number, env_id in enumerate(FEW)]
+    planned = [script_of(env_id, seed) for env_id, seed in FEW.items()]
     for (script, expected), seen in zip(
         planned, transcripts(client, web, token, [script for script, _ in planned]), strict=True
     ):

@@ -22,12 +22,11 @@ from bench.interop.wires import (
 from gem.client import Client
 from tests.installed import environment
 from tests.live.processes import Fleet
-from tests.live.scripts import playable
+from tests.live.scripts import FEW, playable
 
 if TYPE_CHECKING:
     from apps.agents.models import Agent
 
-FEW = ("game:GuessTheNumber-v0-easy", "game:Sokoban-v0-easy", "game:Wordle-v0-easy", "game:Hangman-v0-easy")
 PLAYER = Path(__file__).with_name("chat_player.py")
 PLAY_SECONDS = 280
 PARTS = 8
@@ -74,7 +73,7 @@ def compare(url: str, token: str, planned: Sequence[tuple[Script, Transcript]]) 
 
 def test_some_episodes_read_the_same_over_five_wires(fleet: Fleet, token: str) -> None:
     web, _ = fleet.web(), fleet.host()
-    compare(f"http://127.0.0.1:{web.port}", token, [script_of(env_id, seed) for seed, env_id in enumerate(FEW)])
+    compare(f"http://127.0.0.1:{web.port}", token, [script_of(env_id, seed) for env_id, seed in FEW.items()])
 
 
 @pytest.mark.long

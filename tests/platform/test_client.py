@@ -20,6 +20,7 @@ from gem.client.errors import Conflict, Forbidden, NotAuthenticated, NotFound, U
 from gem.client.remote_env import RemoteEnv
 from gem.core import Env
 from gem.errors import EpisodeOver, InvalidArgument, MissingMethod, UsageError
+from tests.model_server import model_server
 from tests.platform.api_access import make_token
 from tests.services import Stack
 
@@ -299,23 +300,24 @@ def test_a_job_is_submitted_followed_fetched_and_replayed(logged_in: Run, tmp_pa
 
 
 def test_jobs_are_compared_by_their_ids_and_stop_when_that_is_decided(logged_in: Run, client: Client) -> None:
-    # More than workers record at once, because the comparison is looked at when something was recorded.
-    wanted = ("--env", "game:GuessTheNumber-v0-easy", "--episodes", "5000")
+    wanted = ("--env", "game:GuessTheNumber-v0-easy", "--episodes", "100")
     code, out, err = logged_in("submit", "--agent", "random", "--agent", "expert", *wanted, "--show", "0.03")
     assert (code, "A difference of 3.0 points takes" in out) == (0, True), err
     random = json.loads(logged_in("submit", "--agent", "random", *wanted, "--json")[1])["id"]
     assert logged_in("logs", "-f", random)[0] == 0
-    expert = ("submit", "--agent", "expert", *wanted, "--stop-against", random, "--json")
-    job = json.loads(logged_in(*expert)[1])["id"]
-    code, out, _ = logged_in("logs", "-f", job)
+    with model_server() as server:  # an endpoint's episodes are recorded one by one, and looked at each time
+        bisect = client.agents.create("bisect", {"url": server.url, "model": "bisect"}).slug
+        asked = ("submit", "--agent", bisect, *wanted, "--stop-against", random, "--json")
+        job = json.loads(logged_in(*asked)[1])["id"]
+        code, out, _ = logged_in("logs", "-f", job)
     assert (code, "stopped. Decided after" in out) == (0, True), "to stop so is to succeed"
     decision = client.jobs.get(job).decision
     assert decision is not None
-    assert (decision.against, decision.planned, decision.is_decided) == (random, 5000, True)
+    assert (decision.against, decision.planned, decision.is_decided) == (random, 100, True)
 
     code, out, err = logged_in("compare", random, job)
     assert code == 0, err
-    assert "Caution: expert stopped as soon as a comparison was decided" in out
+    assert f"Caution: {bisect} stopped as soon as a comparison was decided" in out
     assert f"What holds: {decision.sentence}" in out
     assert "Only" in out
     data = json.loads(logged_in("compare", random, job, "--json", "--measure", "return")[1])

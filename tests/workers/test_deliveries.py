@@ -1,7 +1,6 @@
 """The broker may deliver twice, late or not at all: Postgres decides."""
 
 import socket
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +13,7 @@ from apps.accounts.models import User
 from apps.jobs.models import Job
 from apps.queue import enqueue
 from gemweb.celery import app
+from tests import warm
 from tests.services import ROOT
 from tests.workers.environments import SLOW
 from tests.workers.processes import environment, wait_until, worker
@@ -103,14 +103,6 @@ print("went on")
 def test_a_broker_that_hangs_does_not_hold_up_who_sends(owner: User) -> None:
     with socket.create_server(("127.0.0.1", 0)) as hung:
         address = f"redis://127.0.0.1:{hung.getsockname()[1]}/0"
-        said = subprocess.run(
-            [sys.executable, "-c", SENDS],
-            env=environment(BROKER_URL=address),
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        said = warm.run("web", [sys.executable, "-c", SENDS], env=environment(BROKER_URL=address), cwd=ROOT)
     assert "The broker did not take evaluate.shards" in said.stdout + said.stderr
     assert said.stdout.endswith("went on\n")

@@ -20,6 +20,7 @@ DEFAULT_NAME = "command line"
 class Command(BaseCommand):
     """Run `python -m gemweb.local.manage api_token NAME`."""
 
+    requires_system_checks: tuple[str, ...] = ()  # they import all pages and the API
     help = "Print a new API token of the account NAME. If there is no such account, it is created without a password."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
