@@ -16,11 +16,10 @@ import gem
 from gem.core import Step
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
-from gem.processes import HelperProcess
 from gem.rng import SplitMix64
 from gem.vector import AutoresetMode, Flags, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv, shards
-from gem.vector.shards import can_fork
 from gem.wrappers import get_wrapper_fns
+from tests.services import ROOT
 
 BACKENDS = ["sync", "threads", "processes"]
 IDS = ["game:GuessTheNumber-v0-easy", "game:Minesweeper-v0-easy", "game:GuessTheNumber-v0-random"] * 3
@@ -229,21 +228,24 @@ def test_a_process_that_is_killed_is_replaced_and_nothing_is_lost(monkeypatch: p
 
 
 def test_processes_are_forked_beside_a_helper_and_in_no_other_thread() -> None:
-    helper = HelperProcess("tests.engine.light_reasoning", "The light process")
-    try:
-        helper.call(do="describe", dataset="", size=1, dataset_seed=0, config={})
-        assert threading.active_count() > 1
-        assert can_fork()
-        with ShardVectorEnv([Moody] * 2, num_shards=2) as vector:
-            vector.reset(seed=1)
-            assert vector.step(["\\boxed{1}"] * 2)[1] == [0.0, 0.0]
-        other = threading.Thread(target=(over := threading.Event()).wait)
-        other.start()
-        assert not can_fork()
-        over.set()
-        other.join()
-    finally:
-        helper.close()
+    program = (
+        "import gem, threading\n"
+        "from gem.processes import HelperProcess\n"
+        "from gem.vector.shards import ShardVectorEnv, can_fork\n"
+        "helper = HelperProcess('tests.engine.light_reasoning', 'The light process')\n"
+        "helper.call(do='describe', dataset='', size=1, dataset_seed=0, config={})\n"
+        "print(threading.active_count(), can_fork())\n"
+        "with ShardVectorEnv([lambda: gem.make('game:GuessTheNumber-v0')] * 2, num_shards=2) as vector:\n"
+        "    vector.reset(seed=1)\n"
+        "    print(vector.step(['\\\\boxed{51}'] * 2)[2])\n"  # what is forked takes functions without a name
+        "other = threading.Thread(target=(over := threading.Event()).wait)\n"
+        "other.start()\n"
+        "print(can_fork())\n"
+        "over.set()\n"
+        "helper.close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.stdout.splitlines() == ["2 True", "[False, False]", "False"], done.stderr
 
 
 def test_an_environment_that_ends_its_process_is_given_up() -> None:
