@@ -15,7 +15,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,9 @@ def write_sources(folder: Path) -> None:
         nav.append({group.title: entries})
     _write(pages / "rest.md", "".join(_rest_page()))
     nav.append({"REST API": "rest.md"})
-    shutil.copytree(ROOT / documents.PICTURES, pages / "images")
+    for picture, path in documents.pictures().items():
+        (pages / "images" / picture).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, pages / "images" / picture)
     _write(folder / "mkdocs.yml", json.dumps(_configuration(nav), indent=2))  # JSON is YAML
 
 
@@ -131,33 +133,29 @@ def convert(text: str, file: str, files: dict[str, str]) -> str:
     Args:
         files: the page of each file of the repository that has one.
     """
-    anchors = _anchors()
+    from apps.site import documents  # noqa: PLC0415 (as above)
+
+    anchors = documents.Anchors()
     parts = []
     for part in _FENCE.split(text):
         if part.startswith("```"):
             parts.append(part)
             continue
-        anchored = _HEADING.sub(lambda found: f"{found[1]} {found[2]} {{#{anchors(found[2])}}}", part)
+        anchored = _HEADING.sub(lambda found: f"{found[0]} {{#{anchors.of(_plain(found[2]))}}}", part)
         linked = _LINK.sub(lambda found: _link(found, file, files), anchored)
         parts.append(_draw_formulas(_LIST_AFTER_TEXT.sub(r"\1\n\n", linked)))
     return "".join(parts)
 
 
-def _anchors() -> Callable[[str], str]:
-    """Returns the anchors of headings as the site has them: those that repeat are numbered."""
-    seen: dict[str, int] = {}
-
-    def anchor_of(heading: str) -> str:
-        plain = _LINK.sub(lambda found: found["text"], heading).replace("`", "")
-        anchor = re.sub(r"[^\w]+", "-", plain.lower()).strip("-")
-        seen[anchor] = seen.get(anchor, 0) + 1
-        return anchor if seen[anchor] == 1 else f"{anchor}-{seen[anchor]}"
-
-    return anchor_of
+def _plain(heading: str) -> str:
+    """The text of a heading without its marks."""
+    return _LINK.sub(lambda found: found["text"], heading).replace("`", "")
 
 
 def _link(found: re.Match[str], file: str, files: dict[str, str]) -> str:
     """A link to another page or picture; one to a file that has no page becomes its text."""
+    from apps.site import documents  # noqa: PLC0415 (as above)
+
     target, hash_sign, anchor = found["target"].partition("#")
     if not target or re.match(r"[a-z][a-z0-9+.-]*:", target):
         return found[0]
@@ -165,8 +163,9 @@ def _link(found: re.Match[str], file: str, files: dict[str, str]) -> str:
     here = posixpath.dirname(files[file])
     if path in files:
         return f"[{found['text']}]({posixpath.relpath(files[path], here)}{hash_sign}{anchor})"
-    if path.startswith("docs/images/") and found["image"]:
-        return f"![{found['text']}]({posixpath.relpath(path.removeprefix('docs/'), here)})"
+    if path.startswith("docs/") and found["image"]:
+        picture = f"images/{documents.picture_name(path)}"
+        return f"![{found['text']}]({posixpath.relpath(picture, here)})"
     return found["text"]
 
 

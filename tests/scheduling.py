@@ -5,8 +5,8 @@ site, and the others take the rest: where one of them waits for a page or a serv
 has nothing left helps the others, and with the browser last: a browser's event loop stays in its thread, where no other
 one can run.
 
-Reading all tests takes seven seconds of a core. So where all are asked for, the last two read only what they take, and
-the one that takes those that wait also those of the apps, with which it helps.
+Reading all tests takes ten seconds of a core and more. So where all are asked for, the last two read only what they
+take, and the one that takes those that wait also those of the apps, with which it helps.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from apps.openenv.hosts import is_playable
 from apps.openenv.rpc import answer_rpc
 from apps.openenv.sessions import PlaySession
 from gem.openenv import schemas, tools
-from gem.openenv.wire import Observation, WireError, observation_data, read_action, read_reset
+from gem.openenv.wire import CAPACITY_REACHED, Observation, WireError, observation_data, read_action, read_reset
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ STATUS = {
     "INVALID_JSON": 400,
     "VALIDATION_ERROR": 422,
     "EXECUTION_ERROR": 409,
-    "CAPACITY_REACHED": 503,
+    CAPACITY_REACHED: 503,
     "FACTORY_ERROR": 503,
 }
 """Error code to HTTP status; 500 for others."""

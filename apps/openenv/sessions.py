@@ -10,7 +10,16 @@ from apps.openenv.access import Caller
 from apps.openenv.hosts import Host, open_host
 from apps.openenv.slots import Full, Slot, Slots
 from gem.openenv import tools
-from gem.openenv.wire import Call, Observation, Reset, WireError, observation_data, read_action, read_reset
+from gem.openenv.wire import (
+    CAPACITY_REACHED,
+    Call,
+    Observation,
+    Reset,
+    WireError,
+    observation_data,
+    read_action,
+    read_reset,
+)
 
 FULL = (
     "All sessions that you may have at a time are in use, or all of this server. Nothing was begun. Close sessions "
@@ -69,7 +78,7 @@ class PlaySession:
                 try:
                     self._slot = await slots.take(caller.name, caller.session_limit, settings.OPENENV_WAIT_SECONDS)
                 except Full as error:
-                    raise WireError("CAPACITY_REACHED", FULL) from error
+                    raise WireError(CAPACITY_REACHED, FULL) from error
             self._host = await open_host(self.env_id, self.caller)
         return self._host
 

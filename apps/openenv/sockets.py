@@ -14,6 +14,7 @@ from apps.openenv.access import Caller
 from apps.openenv.rpc import answer_rpc
 from apps.openenv.sessions import PlaySession
 from gem.openenv.wire import (
+    CAPACITY_REACHED,
     Observation,
     WireError,
     error_frame,
@@ -73,7 +74,7 @@ async def _reply(session: PlaySession, text: str | None) -> tuple[str | None, in
         turn = await (session.reset(read_reset(data)) if kind == "reset" else session.step(read_action(data)))
         return frame("observation", observation_data(turn) if isinstance(turn, Observation) else turn), None
     except WireError as error:
-        return error_frame(error), TRY_LATER if error.code == "CAPACITY_REACHED" else None
+        return error_frame(error), TRY_LATER if error.code == CAPACITY_REACHED else None
     except Exception:  # a defect of ours ends one turn, and not the process or the session
         logger.exception("A message of an OpenEnv session for %s was not answered", session.env_id)
         return error_frame(WireError("SESSION_ERROR", "Something went wrong here. The turn was not played.")), None

@@ -36,7 +36,7 @@ FOLDERS = (
 )
 """The headings for all other files, and their folders."""
 
-PICTURES = "docs/images"
+PICTURE_TYPES = (".png", ".svg")
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
 _TAGS = {
@@ -154,12 +154,23 @@ def matching(words: Sequence[str]) -> list[Document]:
 
 
 def picture(name: str) -> Path | None:
-    """The file of a picture. Only pictures in `PICTURES` are looked up, so no other file can be read."""
-    folder: Path = settings.BASE_DIR / PICTURES
-    pictures = {
-        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.suffix in (".png", ".svg")
+    """The file of a picture. Only pictures of documents are looked up, so no other file can be read."""
+    return pictures().get(name)
+
+
+def pictures() -> dict[str, Path]:
+    """The pictures of documents, those in `docs/images` and those beside a document, by their names in addresses."""
+    root: Path = settings.BASE_DIR
+    return {
+        picture_name(path.relative_to(root).as_posix()): path
+        for path in (root / "docs").rglob("*")
+        if path.suffix in PICTURE_TYPES
     }
-    return pictures.get(name)
+
+
+def picture_name(file: str) -> str:
+    """The name of a picture in addresses: `forks.png` for `docs/images/forks.png`."""
+    return file.removeprefix("docs/").removeprefix("images/")
 
 
 def slug_of(file: str) -> str:
@@ -262,17 +273,27 @@ def _summary(tokens: list[Token]) -> str:
     return next((_text(token) for token in inline), "")
 
 
+class Anchors:
+    """Gives the headings of a document anchors, as GitHub does, so that one link serves there and here."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def of(self, heading: str) -> str:
+        """The anchor of the next heading; one that repeats has a number."""
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        number = self._seen[anchor] = self._seen.get(anchor, -1) + 1
+        return f"{anchor}-{number}" if number else anchor
+
+
 def _anchor_headings(tokens: list[Token]) -> Iterator[Heading]:
-    seen: dict[str, int] = {}
+    anchors = Anchors()
     for before, after in itertools.pairwise(tokens):
         if before.type != "heading_open":
             continue
         if before.tag == "h1":
             before.tag = "h2"  # the page has one h1 already
-        anchor = re.sub(r"[^\w]+", "-", _text(after).lower()).strip("-")
-        seen[anchor] = seen.get(anchor, 0) + 1
-        if seen[anchor] > 1:
-            anchor = f"{anchor}-{seen[anchor]}"
+        anchor = anchors.of(_text(after))
         before.attrSet("id", anchor)
         if before.tag == "h2":
             yield Heading(anchor, _text(after))
@@ -332,8 +353,8 @@ def _links(children: list[Token], file: str) -> Iterator[Token]:
 
 def _picture_address(source: str, file: str) -> str | None:
     path = posixpath.normpath(posixpath.join(posixpath.dirname(file), source))
-    name = path.removeprefix(f"{PICTURES}/")
-    return reverse("site:picture", args=[name]) if picture(name) and name != path else None
+    name = picture_name(path)
+    return reverse("site:picture", args=[name]) if path.startswith("docs/") and picture(name) else None
 
 
 def _address(href: str, file: str) -> str | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gem.errors import EnvironmentFailure, InvalidArgument, ServerNotThere
 from gem.net.errors import ConnectionFailed
 from gem.net.http import AddressGuard, GuardedClient, HttpError, UnrestrictedGuard
-from gem.openenv.wire import FULL, frame
+from gem.openenv.wire import CAPACITY_REACHED, frame
 from gem.tools.mcp.loop import wait
 
 ADDRESSES_VARIABLE = "GEM_OPENENV_ADDRESSES"
@@ -106,11 +107,9 @@ class Connection:
             return Response(response.status, None)
 
     async def _exchange(self, text: str) -> dict[str, Any]:
-        is_first = self._socket is None
+        is_first, asked = self._socket is None, time.monotonic()
         reply = await self._reply_to(text)
-        retries = round(CAPACITY_PATIENCE / RETRY_SECONDS) if is_first else 0
-        while _says_it_is_full(reply) and retries > 0:
-            retries -= 1
+        while is_first and _says_it_is_full(reply) and time.monotonic() - asked < CAPACITY_PATIENCE:
             await self._close_socket()
             await asyncio.sleep(RETRY_SECONDS)
             reply = await self._reply_to(text)
@@ -148,7 +147,7 @@ class Connection:
 
 def _says_it_is_full(reply: Mapping[str, Any]) -> bool:
     error = reply.get("data")
-    return reply.get("type") == "error" and isinstance(error, dict) and error.get("code") == FULL
+    return reply.get("type") == "error" and isinstance(error, dict) and error.get("code") == CAPACITY_REACHED
 
 
 def allowed_addresses() -> AddressGuard:

@@ -22,7 +22,7 @@ Code = Literal[
     "INVALID_JSON", "UNKNOWN_TYPE", "VALIDATION_ERROR", "EXECUTION_ERROR", "CAPACITY_REACHED", "FACTORY_ERROR",
     "SESSION_ERROR",
 ]  # fmt: skip
-FULL: Code = "CAPACITY_REACHED"
+CAPACITY_REACHED: Code = "CAPACITY_REACHED"
 """The code of a server that has as many sessions as it can."""
 Kind = Literal["reset", "step", "state", "mcp", "close"]
 KINDS: frozenset[str] = frozenset({"reset", "step", "state", "mcp", "close"})

@@ -83,6 +83,22 @@ class Matrix(NamedTuple):
     @property
     def sentences(self) -> list[str]:
         """What the intervals allow to say."""
+        return self._at_home() + self._elsewhere()
+
+    def _at_home(self) -> list[str]:
+        """What training gains where it is done."""
+        own = [cell for cell in self.cells.values() if cell.is_own and cell.before is not None]
+        if len(own) > MOST_SENTENCES:
+            gains = sum(cell.carries_over for cell in own)
+            return [f"In {gains} of {len(own)} environments training solves clearly more than the first policy."]
+        return [
+            f"Trained in {cell.trained_in}, policies solve {_percent(cell.share.mean)} there, "
+            f"{'' if cell.carries_over else 'not '}clearly more than the {_percent(cell.before.mean)} before it."
+            for cell in own
+            if cell.before is not None
+        ]
+
+    def _elsewhere(self) -> list[str]:
         known = [cell for cell in self.elsewhere if cell.before is not None]
         if not known:
             return []

@@ -1,5 +1,6 @@
 """The documents: what is shown, what is cleaned away, where links lead."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,23 @@ def test_headings_can_be_linked_to(library: Path) -> None:
     assert chart is not None
     assert [heading.anchor for heading in chart.headings] == ["walks"]
     assert '<h2 id="walks">' in chart.html
+
+
+def test_links_lead_to_headings_that_are_there() -> None:
+    by_address = {document.get_absolute_url(): document for document in documents.documents()}
+    links = {
+        (document.file, *found)
+        for document in by_address.values()
+        for found in re.findall(r'href="(/docs/[^"#]*)?#([^"]+)"', document.html)
+    }
+    assert len(links) > 30
+    by_file = {document.file: document for document in by_address.values()}
+    lost = {
+        (file, anchor)
+        for file, address, anchor in links
+        if f'id="{anchor}"' not in (by_address[address] if address else by_file[file]).html
+    }
+    assert lost == set()
 
 
 def test_numbers_in_tables_are_aligned_without_a_style(library: Path) -> None:
@@ -171,7 +189,11 @@ def test_pictures_are_shown_and_only_those_of_the_documents_are_served(client: C
     page = documents.find("algorithms/rebn")
     assert page is not None
     assert page.html.count('<img src="/docs/images/learning/') >= 4
+    study = documents.find("studies/gamma")  # its figures are beside it
+    assert study is not None
+    assert '<img src="/docs/images/studies/gamma.svg"' in study.html
+    assert client.get("/docs/images/studies/gamma.svg").status_code == 200
     shown = client.get("/docs/images/learning/one-batch.svg")
     assert (shown.status_code, shown["Content-Type"]) == (200, "image/svg+xml")
-    for other in ("../map.md", "learning/none.svg", "%2e%2e/map.md", "learning"):
+    for other in ("../map.md", "learning/none.svg", "%2e%2e/map.md", "learning", "studies/gamma.md"):
         assert client.get(f"/docs/images/{other}").status_code in (301, 404)

@@ -52,7 +52,7 @@ def test_links_formulas_and_lists_survive_for_the_static_pages() -> None:
     )
     page = manual.convert(text, "docs/a.md", files)
     assert "## Some `code` here {#some-code-here}\n" in page
-    assert "{#some-code-here-2}" in page
+    assert "{#some-code-here-1}" in page
     assert "A [page](b/c.md#x), this, [home](index.md), " in page
     assert "<math" in page
     assert "`$HOME`:\n\n- one\n- two\n" in page

@@ -169,6 +169,7 @@ def test_results_elsewhere_are_pooled_and_shown_as_a_matrix(tmp_path: Path) -> N
     assert "| fifteen | 50 % | 30 % |" in page
     assert "| gcd | **50 %** | 30 % |" in page
     assert "| *before any training* | 2 % | 10 % |" in page
+    assert "Trained in gcd, policies solve 50 % there, clearly more than the 2 % before it." in page
     assert "Of 3 pairs of different environments, 3 solve clearly more than before any training" in page
     assert "Trained in fifteen, a policy solves 50 % of gcd, and 2 % before any training." in page
 
@@ -180,6 +181,7 @@ def test_what_is_not_clearly_more_than_before_does_not_carry_over(tmp_path: Path
     assert found is not None
     assert not any(cell.carries_over for cell in found.cells.values())
     assert found.cells["fifteen", "gcd"].gain is None, "training there gained nothing"
+    assert found.sentences[0] == "Trained in gcd, policies solve 2 % there, not clearly more than the 2 % before it."
 
 
 def test_a_result_is_measured_again_only_where_an_environment_is_new(tmp_path: Path) -> None:

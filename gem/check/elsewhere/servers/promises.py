@@ -8,7 +8,7 @@ from gem.check.elsewhere.servers.server import Played, Refused, Server, ask, can
 from gem.check.promise import BrokenPromise, shorten
 from gem.errors import EnvironmentFailure
 from gem.openenv.connection import Connection
-from gem.openenv.wire import FULL, frame
+from gem.openenv.wire import CAPACITY_REACHED, frame
 
 SEED, OTHER_SEED = 7, 8
 PLAYS = 3
@@ -85,7 +85,7 @@ def sessions_do_not_disturb_each_other(server: Server) -> None:
             try:
                 _reset(other, OTHER_SEED + number)
             except Refused as error:
-                if FULL in str(error):
+                if CAPACITY_REACHED in str(error):
                     raise Skipped("It has one session at a time.") from error
                 raise
             beside.answers.append(ask(one, "step", action))
