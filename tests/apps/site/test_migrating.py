@@ -1,0 +1,35 @@
+"""Databases of every age: those that have all replaced migrations go on, those between two of them are refused."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from apps.agents.models import Agent
+
+pytestmark = pytest.mark.django_db
+
+
+def forget(app: str, *names: str) -> None:
+    """Make it as if the database had none of these migrations."""
+    MigrationRecorder(connection).migration_qs.filter(app=app, name__in=names).delete()
+
+
+def test_a_database_with_every_replaced_migration_has_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    forget("jobs", "0001_squashed")
+    call_command("migrate")
+    assert "No migrations to apply" in capsys.readouterr().out
+
+
+def test_a_database_between_two_of_them_is_told_what_to_do() -> None:
+    forget("jobs", "0001_squashed", "0014_books")
+    with pytest.raises(CommandError, match=r"older version of gemweb, in jobs\. Check out \w{8}, migrate there once"):
+        call_command("migrate", verbosity=0)
+    assert MigrationRecorder(connection).migration_qs.filter(app="jobs", name="0001_initial").exists()
+
+
+def test_a_new_database_has_the_agents_that_everybody_has() -> None:
+    built_in = Agent.objects.filter(owner=None).values_list("slug", "visibility")
+    assert set(built_in) >= {(slug, "public") for slug in ("random", "expert", "human")}
