@@ -16,7 +16,7 @@ ANY_NUMBER = 20_260_101
 def migrated() -> str | None:
     """The name of a database with all tables, to copy; whoever asks first makes it. None in a Postgres of others.
 
-    Migrating takes ten seconds of a core, copying a tenth of one.
+    Migrating takes six seconds of a core, copying a tenth of one.
     """
     name = os.environ.get("MIGRATED_DATABASE")
     if name is None:

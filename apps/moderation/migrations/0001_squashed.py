@@ -2,6 +2,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from apps.new_tables import CreateModels
+
 APPEND_ONLY = """
 CREATE FUNCTION moderation_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -27,36 +29,38 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='Decision',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('verb', models.CharField(choices=[('hide', 'hidden'), ('show', 'shown again'), ('dismiss', 'report dismissed'), ('flag', 'flagged'), ('withdraw', 'withdrawn'), ('restore', 'restored')], max_length=8)),
-                ('kind', models.CharField(max_length=20)),
-                ('key', models.CharField(max_length=60)),
-                ('reason', models.TextField(blank=True)),
-                ('by', models.CharField(max_length=150)),
-                ('at', models.DateTimeField(auto_now_add=True)),
-            ],
-            options={
-                'ordering': ['-at', '-pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Report',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(max_length=20)),
-                ('key', models.CharField(max_length=60)),
-                ('reason', models.TextField()),
-                ('created', models.DateTimeField(auto_now_add=True)),
-                ('closed', models.DateTimeField(blank=True, null=True)),
-                ('reporter', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['-created'],
-                'indexes': [models.Index(condition=models.Q(('closed', None)), fields=['-created'], name='open_reports')],
-            },
-        ),
+        CreateModels([
+            migrations.CreateModel(
+                name='Decision',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('verb', models.CharField(choices=[('hide', 'hidden'), ('show', 'shown again'), ('dismiss', 'report dismissed'), ('flag', 'flagged'), ('withdraw', 'withdrawn'), ('restore', 'restored')], max_length=8)),
+                    ('kind', models.CharField(max_length=20)),
+                    ('key', models.CharField(max_length=60)),
+                    ('reason', models.TextField(blank=True)),
+                    ('by', models.CharField(max_length=150)),
+                    ('at', models.DateTimeField(auto_now_add=True)),
+                ],
+                options={
+                    'ordering': ['-at', '-pk'],
+                },
+            ),
+            migrations.CreateModel(
+                name='Report',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('kind', models.CharField(max_length=20)),
+                    ('key', models.CharField(max_length=60)),
+                    ('reason', models.TextField()),
+                    ('created', models.DateTimeField(auto_now_add=True)),
+                    ('closed', models.DateTimeField(blank=True, null=True)),
+                    ('reporter', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['-created'],
+                    'indexes': [models.Index(condition=models.Q(('closed', None)), fields=['-created'], name='open_reports')],
+                },
+            ),
+        ]),
         migrations.RunSQL(APPEND_ONLY, migrations.RunSQL.noop),
     ]

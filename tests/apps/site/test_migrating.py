@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, migrations, models
 from django.db.migrations.recorder import MigrationRecorder
+from django.db.migrations.state import ProjectState
 
 from apps.agents.models import Agent
+from apps.new_tables import CreateModels
 
 pytestmark = pytest.mark.django_db
 
@@ -33,3 +35,18 @@ def test_a_database_between_two_of_them_is_told_what_to_do() -> None:
 def test_a_new_database_has_the_agents_that_everybody_has() -> None:
     built_in = Agent.objects.filter(owner=None).values_list("slug", "visibility")
     assert set(built_in) >= {(slug, "public") for slug in ("random", "expert", "human")}
+
+
+def test_tables_are_created_and_dropped_together() -> None:
+    key = ("id", models.BigAutoField(primary_key=True))
+    shelf = migrations.CreateModel("Shelf", [key])
+    book = migrations.CreateModel("Book", [key, ("shelf", models.ForeignKey("trial.shelf", models.CASCADE))])
+    empty, full, operation = ProjectState(), ProjectState(), CreateModels([shelf, book])
+    operation.state_forwards("trial", full)
+    made = {"trial_shelf", "trial_book"}
+    with connection.schema_editor() as editor:
+        operation.database_forwards("trial", editor, empty, full)
+    assert made <= set(connection.introspection.table_names())
+    with connection.schema_editor() as editor:
+        operation.database_backwards("trial", editor, full, empty)
+    assert not made & set(connection.introspection.table_names())

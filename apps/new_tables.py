@@ -1,0 +1,50 @@
+"""An operation of migrations that creates all tables of an app at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation, OperationCategory
+from django.db.migrations.operations.models import CreateModel
+from django.db.migrations.state import ProjectState
+
+
+class CreateModels(Operation):
+    """`CreateModel` for several models, each of which may refer to those before it.
+
+    After each `CreateModel` Django makes the classes of all related models anew, which is most of the time that a new
+    database takes. Here it does so once.
+    """
+
+    category = OperationCategory.ADDITION
+
+    def __init__(self, models: Sequence[CreateModel]) -> None:
+        self.models = models
+
+    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
+        return type(self).__name__, [self.models], {}
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        state.__dict__.pop("apps", None)  # made anew for all models when they are asked for
+        for model in self.models:
+            model.state_forwards(app_label, state)
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        for model in self.models:
+            model.database_forwards(app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        for model in reversed(self.models):
+            model.database_backwards(app_label, schema_editor, from_state, to_state)
+
+    def references_model(self, name: str, app_label: str) -> bool:
+        return any(model.references_model(name, app_label) for model in self.models)
+
+    def describe(self) -> str:
+        return f"Create models {', '.join(model.name for model in self.models)}"
