@@ -14,7 +14,7 @@ from gem.evaluation.intervals import Interval
 from gem.evaluation.scores import student_t_interval
 from gem.studies import statistics
 from gem.studies.matrix import Matrix, matrix
-from gem.studies.results import Results, RunResult
+from gem.studies.results import ReadOnce, Results, RunResult
 from gem.studies.study import Study
 from gem.studies.turns import TurnsUsed, turns_used
 
@@ -254,6 +254,7 @@ class Report:
 
 def report(results: Results) -> Report:
     """Read the results of a study."""
+    results = ReadOnce(results)
     study, finished = results.study, results.finished()
     rows = [
         Row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
@@ -127,6 +128,18 @@ class Results(ABC):
         """What the first policies solve before any training, by their names."""
         found = {run.variant: self.of(run) for run in untrained(self.study)}
         return {policy: result for policy, result in found.items() if result is not None}
+
+
+class ReadOnce(Results):
+    """The results as they are when they are first asked for: each is read once."""
+
+    def __init__(self, results: Results) -> None:
+        super().__init__(results.study)
+        self._read = functools.cache(results.of)
+
+    def of(self, run: Run) -> RunResult | None:
+        """See `Results.of`."""
+        return self._read(run)
 
 
 class FolderResults(Results):

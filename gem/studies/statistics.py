@@ -99,8 +99,8 @@ def profile(scores: Scores, thresholds: Sequence[float]) -> list[Interval]:
     """The share of runs that score above each threshold, with pointwise 95 % bootstrap intervals: a performance
     profile."""
     draw = random.Random(0)
-    samples = [list(chain.from_iterable(_resampled(scores, draw))) for _ in range(FEWER_RESAMPLES)]
-    whole = list(chain.from_iterable(scores))
+    samples = [sorted(chain.from_iterable(_resampled(scores, draw))) for _ in range(FEWER_RESAMPLES)]
+    whole = sorted(chain.from_iterable(scores))
     return [
         _interval(_above(whole, threshold), [_above(sample, threshold) for sample in samples], CONFIDENCE)
         for threshold in thresholds
@@ -134,5 +134,6 @@ def _share_won(own: Sequence[float], other: Sequence[float]) -> float:
     return won / (2 * len(own) * len(other))
 
 
-def _above(scores: Sequence[float], threshold: float) -> float:
-    return sum(score > threshold for score in scores) / len(scores)
+def _above(ordered: Sequence[float], threshold: float) -> float:
+    """The share of scores above the threshold; they are in ascending order."""
+    return (len(ordered) - bisect_right(ordered, threshold)) / len(ordered)

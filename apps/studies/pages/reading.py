@@ -12,14 +12,14 @@ from apps.studies.models import Study
 from apps.studies.pages.shown import Shown
 from apps.studies.planning import results_of
 from gem.studies.report import Report, report
-from gem.studies.results import FolderResults
+from gem.studies.results import FolderResults, ReadOnce
 from gem.studies.study import Study as Plan
 from gem.studies.study import all_studies
 
 MOST = 100
 """Studies in a list."""
 _COMPUTING = Lock()
-"""Held while a report is computed, which may take a second."""
+"""Held while a report is computed, which may take a second: many who watch wait for one computation."""
 EXAMPLE: Mapping[str, Any] = {
     "title": "Two entropy bonuses",
     "question": "Does a larger entropy bonus solve more in a guessing game?",
@@ -51,22 +51,22 @@ class Listed:
 
 def recorded_studies() -> list[Listed]:
     """Every study that comes with gemweb."""
-    listed = []
-    for plan in all_studies():
-        found = _recorded(plan.name, _state(plan))
-        listed.append(Listed(plan, found.done, found.total, found.cpu_seconds / 3600))
-    return listed
+    with _COMPUTING:
+        return [_counted(plan.name, _state(plan)) for plan in all_studies()]
 
 
 def recorded(name: str) -> Shown | None:
     """A study that comes with gemweb; None if there is none of this name."""
     plan = next((plan for plan in all_studies() if plan.name == name), None)
-    return None if plan is None else Shown(_recorded(name, _state(plan)))
+    if plan is None:
+        return None
+    with _COMPUTING:
+        return Shown(_recorded(name, _state(plan)))
 
 
 def of_study(study: Study) -> Shown:
     """A study that somebody has started, with what was made so far."""
-    with _COMPUTING:  # many who watch wait for one computation
+    with _COMPUTING:
         return Shown(_started(study.pk, study.done))
 
 
@@ -84,8 +84,18 @@ def _state(plan: Plan) -> tuple[int, float]:
 
 @lru_cache(maxsize=32)
 def _recorded(name: str, _state: tuple[int, float]) -> Report:
-    plan = next(plan for plan in all_studies() if plan.name == name)
-    return _computed(report(FolderResults(plan)))
+    return _computed(report(FolderResults(_plan(name))))
+
+
+@lru_cache(maxsize=32)
+def _counted(name: str, _state: tuple[int, float]) -> Listed:
+    plan = _plan(name)
+    results = ReadOnce(FolderResults(plan))
+    return Listed(plan, results.done, results.total, results.cpu_seconds / 3600)
+
+
+def _plan(name: str) -> Plan:
+    return next(plan for plan in all_studies() if plan.name == name)
 
 
 @lru_cache(maxsize=64)
