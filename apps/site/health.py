@@ -16,6 +16,7 @@ from django.db.migrations.executor import MigrationExecutor
 import gem
 from apps import queue
 from apps.site import figures
+from apps.squashed import half_applied, replaced, too_old
 from gem.errors import InvalidArgument
 from gem.sandbox import levels, shell
 from gem.tools.mcp import config as mcp_config
@@ -198,19 +199,23 @@ def _check_recovery(load: figures.Load) -> Check:
 
 def check_migrations() -> Check:
     """Check that the database has the tables of this version."""
+    title = "Tables"
+    between = half_applied(connection.alias)
+    if between:
+        return Check("migrations", title, "fail", "The tables are of an older version.", too_old(between))
     executor = MigrationExecutor(connection)
     pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    unknown = set(executor.loader.applied_migrations) - set(executor.loader.disk_migrations)
+    unknown = set(executor.loader.applied_migrations) - set(executor.loader.disk_migrations) - replaced()
     if unknown:
         names = tuple(sorted(".".join(migration) for migration in unknown))
         remedy = "A newer version of gemweb has run here. Install it again, or restore a backup."
-        return Check("migrations", "Tables", "warn", "The tables belong to a newer version.", remedy, "newer", names)
+        return Check("migrations", title, "warn", "The tables belong to a newer version.", remedy, "newer", names)
     if not pending:
-        return Check("migrations", "Tables", "ok", "All migrations are applied.")
+        return Check("migrations", title, "ok", "All migrations are applied.")
     names = tuple(f"{migration.app_label}.{migration.name}" for migration, _ in pending)
     remedy = "Run `python manage.py migrate`, then restart the web and worker processes."
     finding = f"Migrations not applied: {len(pending)}."
-    return Check("migrations", "Tables", "fail", finding, remedy, details=names)
+    return Check("migrations", title, "fail", finding, remedy, details=names)
 
 
 def check_broker() -> Check:

@@ -6,7 +6,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-from apps.new_tables import CreateModels
+from apps.squashed import CreateModels
 
 
 class Migration(migrations.Migration):

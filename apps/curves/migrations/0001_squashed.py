@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from apps.new_tables import CreateModels
+from apps.squashed import CreateModels
 
 
 class Migration(migrations.Migration):

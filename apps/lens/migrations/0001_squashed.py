@@ -2,7 +2,7 @@ import apps.episodes.models.ids
 import django.db.models.deletion
 from django.db import migrations, models
 
-from apps.new_tables import CreateModels
+from apps.squashed import CreateModels
 
 
 class Migration(migrations.Migration):

@@ -2,7 +2,7 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
-from apps.new_tables import CreateModels
+from apps.squashed import CreateModels
 
 
 class Migration(migrations.Migration):

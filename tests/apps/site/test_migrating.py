@@ -9,7 +9,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 
 from apps.agents.models import Agent
-from apps.new_tables import CreateModels
+from apps.site.health import check_migrations
+from apps.squashed import CreateModels
 
 pytestmark = pytest.mark.django_db
 
@@ -23,12 +24,15 @@ def test_a_database_with_every_replaced_migration_has_nothing_to_do(capsys: pyte
     forget("jobs", "0001_squashed")
     call_command("migrate")
     assert "No migrations to apply" in capsys.readouterr().out
+    assert check_migrations().state == "ok"
 
 
 def test_a_database_between_two_of_them_is_told_what_to_do() -> None:
     forget("jobs", "0001_squashed", "0014_books")
     with pytest.raises(CommandError, match=r"older version of gemweb, in jobs\. Check out \w{8}, migrate there once"):
         call_command("migrate", verbosity=0)
+    assert check_migrations().state == "fail"
+    assert "Check out" in check_migrations().remedy
     assert MigrationRecorder(connection).migration_qs.filter(app="jobs", name="0001_initial").exists()
 
 

@@ -1,14 +1,40 @@
-"""An operation of migrations that creates all tables of an app at once."""
+"""Squashed migrations: an operation that creates all tables of an app at once, and databases that are too old."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import connections
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation, OperationCategory
 from django.db.migrations.operations.models import CreateModel
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
+
+LAST_WITH_ALL = "0939e429"
+"""The last commit that has every migration that the squashed ones replace."""
+
+
+def replaced() -> set[tuple[str, str]]:
+    """The migrations that squashed ones replace, as pairs of app and name."""
+    return {name for migration in MigrationLoader(None).replacements.values() for name in migration.replaces}
+
+
+def half_applied(database: str) -> list[str]:
+    """The apps with a squashed migration of whose replaced ones the database has some, but not all."""
+    applied = MigrationRecorder(connections[database]).applied_migrations().keys()
+    squashed = {key[0]: set(migration.replaces) for key, migration in MigrationLoader(None).replacements.items()}
+    return sorted(app for app, names in squashed.items() if names & applied and names - applied)
+
+
+def too_old(apps: list[str]) -> str:
+    """What to do with a database that is between two of the replaced migrations in these apps."""
+    return (
+        f"The database is of an older version of gemweb, in {', '.join(apps)}. Check out {LAST_WITH_ALL}, migrate there"
+        " once, and come back."
+    )
 
 
 class CreateModels(Operation):
