@@ -220,7 +220,7 @@ TURNS_PER_ADDRESS = env.whole("TURNS_PER_ADDRESS", default=4)
 TURNS_WAITING_PER_PERSON = env.whole("TURNS_WAITING_PER_PERSON", default=8)
 """Turns of one person that may wait or be played; eight times as many of people without an account at one address."""
 TURN_SECONDS = env.number("TURN_SECONDS", default=30.0)
-"""Seconds that an agent may take for one turn of a live episode."""
+"""Seconds that an agent, or an environment that runs in a worker, may take for one turn of a live episode."""
 
 # ---------------------------------------------------------------- endpoint agents
 
