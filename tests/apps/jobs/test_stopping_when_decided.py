@@ -127,7 +127,7 @@ def test_what_cannot_be_compared_is_refused_with_a_sentence(as_ada: Client, ada:
             "random", env_ids=("game:Hangman-v0",), max_turns=3, stop_against=other.pk
         ),
         "There is no evaluation 000000000000": spec_of("expert", stop_against="000000000000"),
-        "Two agents are compared, and here is one": spec_of("expert", stop_against="group"),
+        "A comparison needs two agents, and there is one": spec_of("expert", stop_against="group"),
     }
     for words, spec in refused.items():
         with pytest.raises(CannotDecide, match=words):
