@@ -179,7 +179,7 @@ class EndpointForm(SpecForm[EndpointSpec]):
 class FactsForm(forms.Form):
     """What the owner of an agent says about it, and whether it plays the daily seed."""
 
-    nature = forms.ChoiceField(label="What answers", choices=Agent.Nature.choices, required=False)
+    nature = forms.ChoiceField(label="Kind of agent", choices=Agent.Nature.choices, required=False)
     parameters = forms.CharField(
         label="Parameters",
         max_length=20,

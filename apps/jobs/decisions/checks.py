@@ -112,7 +112,9 @@ def _check_same(spec: EvaluationSpec, other: EvaluationSpec, whose: str) -> None
     """Check that all seeds of the one are seeds of the other, and that both are played in the same way."""
     for name, words in _SAME.items():
         if getattr(spec, name) != getattr(other, name):
-            raise CannotDecide(f"{whose} has a different {words}, so the difference would not be due to the agents.")
+            raise CannotDecide(
+                f"{whose} has a different {words}, so the difference would not come from the agents alone."
+            )
     theirs = {part.env_id: part for part in other.parts}
     for part in spec.parts:
         same = theirs.get(part.env_id)
