@@ -115,7 +115,7 @@ def test_the_re_execution_of_a_row_counts_for_its_submitter_and_waits_at_their_l
     assert not checks.check_next()
     assert not wake_workers()
     address = job.reexecution.job.scores.get(env_id="").get_absolute_url()
-    why = "You have used up today's CPU seconds."
+    why = "You have used up today&#x27;s CPU seconds."
     assert why in client.get(address).content.decode()
     assert why not in Client().get(address).content.decode()
     others = ranked_job(None)  # the site has no limit
