@@ -40,7 +40,7 @@ def validate_name(name: str) -> None:
     for character in name:
         category = unicodedata.category(character)
         if category in _HIDDEN_CATEGORIES or ord(character) in _BLANK or ord(character) in _BLANK_PLANE:
-            raise ValidationError("This name has a character that cannot be seen. Type it again without it.")
+            raise ValidationError("This name has an invisible character. Type it again without it.")
         if category == "Zs" and character != " ":
             raise ValidationError("This name has an unusual space. Use plain spaces.")
         marks = marks + 1 if category.startswith("M") else 0

@@ -47,8 +47,8 @@ class Visibility(models.TextChoices):
 
 _SENTENCES = {
     Visibility.PUBLIC: "listed, and everybody can see it",
-    Visibility.UNLISTED: "in no list, but whoever has the link can see it",
-    Visibility.PRIVATE: "only you, and those who run this site",
+    Visibility.UNLISTED: "not listed, but everybody with the link can see it",
+    Visibility.PRIVATE: "only you and the administrators of this site",
 }
 CHOICES = [(visibility.value, visibility.named) for visibility in Visibility]
 """The choices of forms, each with its meaning."""

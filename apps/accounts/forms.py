@@ -87,7 +87,7 @@ class VisibilityForm(forms.Form):
     agent_visibility = forms.ChoiceField(
         label="Agents and uploaded checkpoints",
         choices=CHOICES,
-        help_text="Whoever can see an agent and has an account can let it play.",
+        help_text="Everybody with an account who can see an agent can let it play.",
     )
 
 

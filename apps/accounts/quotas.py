@@ -173,7 +173,7 @@ def why_checks_wait(user: User) -> str:
     """Why what this person has sent is not checked before tomorrow, as a sentence; empty if it is."""
     if not refusal(user, CPU_SECONDS, 0):
         return ""
-    return "You have used your CPU seconds of today. The check goes on after midnight, UTC. Nothing is lost."
+    return "You have used up today's CPU seconds. The check continues after midnight UTC. Nothing is lost."
 
 
 def delete_old_cpu_use() -> None:
@@ -188,10 +188,10 @@ register(
         "CPU time of workers",
         "CPU_SECONDS_PER_DAY",
         cpu_today,
-        at_limit="Jobs, trainings, and checks of your rows and of what you have sent wait until midnight, UTC, and no "
-        "live episode begins. What plays goes on.",
-        refusal="You have used {used} of your {limit} CPU seconds of today. Nothing was started, and nothing is lost. "
-        "Your quota is full again at midnight, UTC.",
+        at_limit="Jobs, trainings, and checks of your rows and of what you have sent wait until midnight UTC, and no "
+        "live episode starts. Running episodes continue.",
+        refusal="You have used {used} of your {limit} CPU seconds today. Nothing was started, and nothing is lost. "
+        "Your quota resets at midnight UTC.",
         unit="CPU s today",
         binds_staff=False,
     )

@@ -130,7 +130,7 @@ def visibility(request: HttpRequest) -> HttpResponse:
     form = VisibilityForm(request.POST)
     if form.is_valid():
         operations.set_default_visibility(request.user, **form.cleaned_data)
-        messages.success(request, "Saved. It counts for what you begin from now on.")
+        messages.success(request, "Saved. It applies to what you start from now on.")
     else:
         messages.error(request, "Choose public, unlisted or private. Nothing was changed.")
     return redirect("accounts:account")
@@ -193,7 +193,7 @@ def delete(request: HttpRequest) -> HttpResponse:
                 personal_data.close(user)
                 auth.logout(request)
                 end_session(session_key)
-                messages.info(request, "Your account is deleted. What belonged to it goes within minutes.")
+                messages.info(request, "Your account is deleted. Its data will be removed within minutes.")
                 return redirect("site:home")
         except limits.TooOften as refusal:
             form = DeleteForm(user)

@@ -43,7 +43,7 @@ def ensure() -> None:
             slug=slug,
             name=NANO_BASE,
             kind=Agent.Kind.CHECKPOINT,
-            about="The policy that trainings begin with: it has seen random play, and knows nothing of winning.",
+            about="The policy that trainings start from: it has seen random play, and has not learned to win.",
             colour=8,
             visibility=Visibility.PUBLIC,
         )

@@ -61,8 +61,8 @@ class EndpointForm(SpecForm[EndpointSpec]):
     )
     forget_key = forms.BooleanField(label="Delete the stored key", required=False)
     visibility = VisibilityField(
-        help_text="Whoever can see it and has an account can let it play, with your key. Its name is shown wherever it "
-        "plays; its address and key never are, and only you can edit it."
+        help_text="Everybody with an account who can see it can let it play, with your key. Its name is shown "
+        "wherever it plays; its address and key never are, and only you can edit it."
     )
 
     system = forms.CharField(label="System message", max_length=20_000, required=False, widget=AREA)
@@ -73,14 +73,16 @@ class EndpointForm(SpecForm[EndpointSpec]):
         help_text="{observation} is what the environment shows. {turn}, {max_turns} and {env_id} are also replaced.",
         error_messages={"required": "Enter at least {observation}."},
     )
-    history = _number("Earlier turns", "How many are sent again. Leave empty for all. The rules are always included.")
+    history = _number(
+        "Earlier turns", "How many to include in each request. Leave empty for all. The rules are always included."
+    )
     style = forms.ChoiceField(
         label="Answer format",
         choices=[("text", "text: the answer is the action"), ("tools", "native tool calls")],
         help_text="As text, tools are called with their tags.",
     )
     images = forms.BooleanField(
-        label="Send images", required=False, help_text="For environments that have them and models that read them."
+        label="Send images", required=False, help_text="For environments that have images and models that accept them."
     )
 
     temperature = _number("Temperature", "0 to 2", whole=False)
@@ -132,7 +134,8 @@ class EndpointForm(SpecForm[EndpointSpec]):
         self.stored = stored
         has_key = stored is not None and bool(stored.sealed_key)
         self.fields["key"].help_text = (
-            f"A key for {stored.host} is stored and never shown. Leave empty to keep it. Another server deletes it."
+            f"A key for {stored.host} is stored and never shown. Leave empty to keep it. Changing the server deletes "
+            f"it."
             if has_key and stored is not None
             else "Leave empty if the server needs none. The key is stored encrypted and never shown again."
         )
@@ -176,7 +179,7 @@ class EndpointForm(SpecForm[EndpointSpec]):
 class FactsForm(forms.Form):
     """What the owner of an agent says about it, and whether it plays the daily seed."""
 
-    nature = forms.ChoiceField(label="What answers", choices=Agent.Nature.choices, required=False)
+    nature = forms.ChoiceField(label="Kind of agent", choices=Agent.Nature.choices, required=False)
     parameters = forms.CharField(
         label="Parameters",
         max_length=20,
@@ -294,8 +297,8 @@ class UploadForm(forms.Form):
         validators=[validate_free_name],
     )
     visibility = VisibilityField(
-        help_text="Whoever can see it can download it and, with an account, let it play. Its name is shown wherever it "
-        "plays."
+        help_text="Everybody who can see it can download it and, with an account, let it play. Its name is shown "
+        "wherever it plays."
     )
 
 

@@ -18,7 +18,7 @@ _LAST_MICROSECOND = 10**17
 Row = TypeVar("Row", bound=models.Model)
 Item = TypeVar("Item")
 Limit = Annotated[int, Query(50, ge=1, le=MAX_LIMIT, description="The most items of a page.")]
-Cursor = Annotated[str, Query("", max_length=200, description="The `next` of the page before; empty for the first.")]
+Cursor = Annotated[str, Query("", max_length=200, description="The `next` of the previous page; empty for the first.")]
 
 
 def newest_first(

@@ -32,8 +32,8 @@ FALLBACKS = {
     405: "This address does not answer requests with this method. Nothing was changed.",
     413: "This request is too large for this address. Nothing was stored.",
     429: "Too many requests. Nothing was changed.",
-    500: "Something went wrong here, and it is written in the log. Nothing that was saved before is lost.",
-    507: "The disk of this site is full. Nothing was changed. Tell the people who run it.",
+    500: "Something went wrong on our side; the error is in the log. Nothing that was saved before is lost.",
+    507: "The disk of this site is full. Nothing was changed. Tell an administrator.",
 }
 """Sentences for errors that come without one of their own."""
 

@@ -23,7 +23,7 @@ class TokenForm(forms.Form):
 
     name = forms.CharField(
         max_length=80,
-        help_text="For what it is, such as the name of a program or a machine.",
+        help_text="What it is for, such as the name of a program or a machine.",
         validators=[validate_name],
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
         error_messages={

@@ -48,7 +48,7 @@ def revoke(request: HttpRequest, token_id: int) -> HttpResponse:
     """Revoke a token of your own."""
     assert isinstance(request.user, User)
     if operations.revoke_token(request.user, token_id):
-        messages.info(request, "The token is revoked. Programs that have it can do nothing any more.")
+        messages.info(request, "The token is revoked. Programs that use it no longer have access.")
     else:
         messages.info(request, "This token was revoked already.")
     return redirect("accounts:account")

@@ -27,7 +27,7 @@ class BenchmarkForm(forms.Form):
         max_length=MAX_BYTES,
         widget=forms.Textarea(attrs={"rows": 18, "spellcheck": "false"}),
     )
-    visibility = VisibilityField(help_text="It can be opened later, and never closed again.")
+    visibility = VisibilityField(help_text="You can make it more visible later, but never less.")
 
     def clean(self) -> dict[str, Any]:
         """The text of the file, or the text itself."""
@@ -39,7 +39,7 @@ class BenchmarkForm(forms.Form):
             try:
                 values["text"] = file.read().decode("utf-8-sig")
             except UnicodeDecodeError as error:
-                raise forms.ValidationError("The file is not a text in UTF-8.") from error
+                raise forms.ValidationError("The file is not UTF-8 text.") from error
         if not str(values.get("text") or "").strip():
             raise forms.ValidationError("Choose a file, or write the benchmark as JSON.")
         return values

@@ -49,7 +49,7 @@ def add(owner: User, text: str, visibility: str = "") -> BenchmarkVersion:
     data = _read(text)
     name = f"{slugify(owner.get_username()) or f'user-{owner.pk}'}.{data['name']}"
     if len(name) > MAX_NAME:
-        raise BenchmarkRefused([f"The name {name} is too long: shorten that of the file."])
+        raise BenchmarkRefused([f"The name {name} is too long: shorten it in the file."])
     try:
         with transaction.atomic():
             User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls count each other
@@ -71,7 +71,9 @@ def _read(text: str) -> dict[str, Any]:
     assert isinstance(data, dict)  # otherwise there is a problem
     own = [each["name"] for each in data.get("members", []) if benchmarks.is_own(str(each["name"]))]
     if own:
-        raise BenchmarkRefused([f"{own[0]} is a benchmark of a person; members are those that come with gemweb."])
+        raise BenchmarkRefused(
+            [f"{own[0]} was added by a person; only benchmarks that come with gemweb can be members."]
+        )
     return data
 
 
@@ -90,8 +92,8 @@ def _add_version(row: OwnBenchmark, data: dict[str, Any]) -> BenchmarkVersion:
     if newest is not None and data["version"] <= newest.number:
         raise BenchmarkRefused(
             [
-                f"{row.name} has version {newest.number} already, and a version is never changed: write a larger one "
-                "than that into the file."
+                f"{row.name} has version {newest.number} already, and versions never change: write a higher one into "
+                f"the file."
             ],
             status=409,
         )
@@ -132,7 +134,7 @@ def open_up(row: OwnBenchmark, visibility: Visibility) -> None:
     """
     if visibility not in as_open_as(row.visibility):
         raise BenchmarkRefused(
-            [f"{row.name} is {row.visibility}, and stays as open as that: others may have rows on it."], status=409
+            [f"{row.name} is {row.visibility} and cannot be made less visible: others may have rows on it."], status=409
         )
     OwnBenchmark.objects.filter(pk=row.pk).update(visibility=visibility)
 
@@ -144,5 +146,7 @@ def delete(row: OwnBenchmark) -> None:
         BenchmarkRefused: if it has had a season, whose rows and certificates name it.
     """
     if Season.objects.filter(benchmark=row.name).exists():
-        raise BenchmarkRefused([f"{row.name} has had a season, whose rows name it, so it stays."], status=409)
+        raise BenchmarkRefused(
+            [f"{row.name} has had a season, and rows refer to it, so it cannot be deleted."], status=409
+        )
     row.delete()

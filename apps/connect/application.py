@@ -99,7 +99,7 @@ async def _chat(scope: Message, receive: Receive, send: Send) -> None:
     assert found is not None
     host = split_domain_port(_header(scope, b"host"))[0]
     if not validate_host(host, settings.ALLOWED_HOSTS):
-        await completions.refuse(send, 400, "This server has another name.")
+        await completions.refuse(send, 400, "This server has a different host name.")
         return
     scheme, _, secret = _header(scope, b"authorization").partition(" ")
     await completions.serve(

@@ -28,8 +28,8 @@ WAIT_SECONDS = 55.0
 FIRST_LOOK_SECONDS, LONGEST_LOOK_SECONDS = 0.02, 0.25
 in_thread = DatabaseThreads(2, "completions").run
 UNKNOWN_KEY = "This is not the key of the episode, or it has expired. Begin another episode to get another key."
-NOT_READ = "The body has to be JSON with messages, each with a role and a content that is a text."
-NOT_YET = "Nobody has played the turn within {:.0f} s. Send the same request again: nothing is played twice."
+NOT_READ = "The body has to be JSON with messages, each with a role and text as its content."
+NOT_YET = "The turn was not played within {:.0f} s. Send the same request again: nothing is played twice."
 
 
 class BadRequest(Exception):

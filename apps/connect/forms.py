@@ -16,7 +16,7 @@ class NewForm(forms.Form):
 
     name = forms.CharField(
         max_length=80,
-        help_text="What it is called on all pages.",
+        help_text="Shown on all pages.",
         validators=[validate_free_name],
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
         error_messages={

@@ -33,7 +33,7 @@ REPLACED, GONE = 4001, 1001
 LOOK_SECONDS = 2.0
 """How long a connection that hears nothing waits before it looks for turns by itself."""
 in_thread = DatabaseThreads(2, "connections").run
-TOO_LATE = "Nobody waits for this turn: it was answered, or took too long, or there is none."
+TOO_LATE = "This turn is not waiting for an answer: it was answered, took too long, or does not exist."
 NOT_READ = 'An answer is a JSON object with "episode" and "turn" as they were sent, and "action" or "error", a text.'
 
 

@@ -20,8 +20,8 @@ MAX_MESSAGES, MAX_MESSAGE, MAX_ROWS, MAX_CELL = 200, 20_000, 200, 4_000
 NOT_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "nan": math.nan, "inf": math.inf}
 TRACE, TABLE = "trackio.trace", "trackio.table"
 MEDIA, TEXTS = "media", "texts"
-NO_MEDIA = "Images, files, histograms and the use of hardware were sent too; only numbers and transcripts are kept."
-NO_TEXTS = "Texts were sent among the metrics; they are not drawn."
+NO_MEDIA = "Images, files, histograms and hardware usage were sent too; only numbers and transcripts are stored."
+NO_TEXTS = "Some metrics were texts; they are not drawn."
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ QUOTA = Quota(
     "Trainings elsewhere",
     "OUTSIDE_TRAININGS_PER_USER",
     _count,
-    at_limit="No other training elsewhere can begin until you delete one. Those that run go on.",
+    at_limit="You cannot start another one until you delete one. Running ones continue.",
     refusal="You have {used} trainings that run elsewhere, the most that one person may have. Delete one first. "
     "Nothing was stored.",
 )

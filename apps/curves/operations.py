@@ -47,7 +47,7 @@ def set_roles(training: OutsideTraining, roles: Mapping[str, str]) -> None:
     """
     chosen = {ours: theirs for ours, theirs in roles.items() if theirs}
     if any(ours not in KNOWN for ours in chosen):
-        raise CurvesRefused("Our trainings have no such metric. Nothing was changed.")
+        raise CurvesRefused("Trainings of this site have no such metric. Nothing was changed.")
     missing = [theirs for theirs in chosen.values() if theirs not in training.latest]
     if missing:
         raise CurvesRefused(f"This training has no metric “{missing[0][:80]}”. Nothing was changed.")

@@ -122,7 +122,7 @@ def delete(request: HttpRequest, training_id: str) -> HttpResponse:
     """Delete a training with all that it has sent. Only its owner can."""
     row = _own(request, training_id)
     operations.delete(row)
-    messages.success(request, f"{row.name} is deleted with all that it had sent.")
+    messages.success(request, f"{row.name} is deleted with everything that it sent.")
     return redirect("curves:list")
 
 

@@ -49,7 +49,7 @@ def begin(day: Season, user: Viewer, visitor: str) -> Episode:
         if found is not None:
             return found
         if day.is_over:
-            raise DayOver("Another seed begins at 00:00 UTC every day. This one is open now: anybody can play it.")
+            raise DayOver("A new seed starts at 00:00 UTC every day. This one is open now: anybody can play it.")
         env_id = days.env_id_of(day)
         episode = playing.begin_in_batch(
             batch_of(day),

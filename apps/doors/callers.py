@@ -46,6 +46,8 @@ def sender(request: HttpRequest, scope: Scope, username: str = "") -> User:
             403, f"The token “{token.name}” has no scope {scope.value}. Nothing was stored. Make one that has it."
         )
     if username and username != token.user.get_username():
-        raise DoorRefused(403, f"This token is not one of {username[:80]}. Nothing was stored. Correct the address.")
+        raise DoorRefused(
+            403, f"This token does not belong to {username[:80]}. Nothing was stored. Correct the address."
+        )
     user: User = token.user
     return user

@@ -33,7 +33,7 @@ class DuelForm(forms.Form):
     free = forms.BooleanField(
         required=False,
         label="Each at its own pace",
-        help_text="Otherwise nobody takes a turn until the other has taken as many.",
+        help_text="Otherwise an agent waits until the other has taken as many turns.",
     )
     visibility = VisibilityField(help_text="You can change it on the page of the duel.")
     like = forms.CharField(required=False, max_length=12, widget=forms.HiddenInput())

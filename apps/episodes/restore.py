@@ -48,7 +48,7 @@ def restore_from_state(episode: Episode, turn: int, state: Mapping[str, Any] | N
         env.reset(seed=episode.played_seed)
         return env
     if state is None or state["engine"] != gem.__version__:
-        reason = "was not kept" if state is None else f"was kept by gem {state['engine']}"
+        reason = "was not saved" if state is None else f"was saved by gem {state['engine']}"
         raise Outdated(
             f"The state after turn {turn} {reason}, and replaying the episode takes too long here. {STAYS_READABLE}"
         )

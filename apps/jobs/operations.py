@@ -243,8 +243,8 @@ def _check_room(owner: User, number: int) -> None:
     if problem and number > 1:
         limit = quotas.limit_of(owner, quotas.JOBS_QUEUED)
         raise TooManyJobs(
-            f"These are {number} jobs, and only {limit} jobs of one person may be queued, with those that are queued "
-            "already. None of them was submitted. Choose fewer agents, or wait until other jobs start."
+            f"These are {number} jobs, and only {limit} jobs of one person may be queued, including those already "
+            f"queued. None of them was submitted. Choose fewer agents, or wait until other jobs start."
         )
     if problem:
         raise TooManyJobs(problem)

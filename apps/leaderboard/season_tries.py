@@ -68,7 +68,7 @@ def why_not(seat: Seat) -> str:
         "it is a fork of another episode": episode.parent_id is not None,
         "somebody else played in it": episode.taken_over,
         "it ended with an environment error": episode.status == Episode.Status.FAILED,
-        "it is your turn; a day after its start it counts as it is": not episode.over
+        "it is your turn; a day after its start it counts with its return so far": not episode.over
         and episode.created >= timezone.now() - LEFT,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")

@@ -26,10 +26,10 @@ MOST_SECONDS = 60.0
 SEEDS = 60
 TRIES = 4
 TOO_LONG = (
-    f"A probe here takes at most {MOST_SECONDS:.0f} s, and this environment needs longer. Run gemweb learnable on a "
-    "machine of yours."
+    f"A probe here takes at most {MOST_SECONDS:.0f} s, and this environment needs longer. Run gemweb learnable on "
+    f"your own machine."
 )
-GAVE_UP = "Workers that probed it have ended. Nothing is lost: ask again."
+GAVE_UP = "Workers that probed it have died. Nothing is lost: try again."
 _LINE = Line("probes", per_person=1, per_address=1)
 
 

@@ -28,10 +28,10 @@ KINDS = (Agent.Kind.RANDOM, Agent.Kind.EXPERT, Agent.Kind.CHECKPOINT)
 """Agents that continue here: they cost nobody money."""
 
 CLOSED = (
-    "This episode is ranked. Its lens opens for everybody whom its visibility lets see it when its season is over; "
-    "until then nothing of its seed is shown."
+    "This episode is ranked. Its lens opens when its season is over, for everybody who can see the episode; until "
+    "then nothing about its seed is shown."
 )
-RUNNING = "The lens opens when the episode is over: while it runs, its continuations would tell what is still hidden."
+RUNNING = "The lens opens when the episode is over: while it runs, its continuations would reveal what is still hidden."
 SEVERAL_SEATS = (
     "The lens reads episodes with one seat. In this one several seats act, and the rewards of a seat depend on what "
     "the others do."
@@ -73,7 +73,7 @@ def why_no_truth(episode: Episode) -> str:
     if spec.replay == "none" and not episode.slow:
         return "This environment cannot be replayed and saves no state, so the episode cannot be forked."
     if episode.slow and not episode.on_record and episode.turns.filter(state=None, number__lt=episode.turn_count):
-        return "A turn of this environment can take seconds, and no state was kept to fork from."
+        return "A turn of this environment can take seconds, and no state was saved to fork from."
     return ""
 
 
@@ -147,7 +147,7 @@ def _check_room(episode: Episode, person: str, address: str) -> None:
     if mine.count() >= MOST_OPEN:
         raise Crowded(f"{MOST_OPEN} of your measurements are not done yet. Wait for one of them, or stop one.")
     if Truth.objects.filter(episode=episode).count() >= MOST_OF_EPISODE:
-        raise Crowded(f"{MOST_OF_EPISODE} measurements of this episode are kept, which is the most.")
+        raise Crowded(f"{MOST_OF_EPISODE} measurements of this episode are kept, which is the limit.")
     if wait := take(f"truth:{address or person}", PER_HOUR, PER_HOUR / 3600):
         raise TooFast(
             f"You can ask for {PER_HOUR} measurements in an hour. Try again in {max(1, round(wait))} s.", wait

@@ -42,17 +42,17 @@ MOST_SECONDS = 120.0
 """The longest that workers are busy with one measurement."""
 MOST_REWARDS = 60_000
 """The rewards that the outcomes of one measurement may hold, so that pages stay light."""
-GAVE_UP = "Workers that measured it have ended. Nothing is lost: ask again."
+GAVE_UP = "Workers that measured it have died. Nothing is lost: measure again."
 TOO_LONG = (
-    f"Workers have been busy with it for {MOST_SECONDS:.0f} s, which is the most for one measurement. For the turns "
-    "that are left, choose one of them, or fewer continuations."
+    f"Workers have spent {MOST_SECONDS:.0f} s on it, which is the limit for one measurement. For the remaining turns, "
+    f"choose a single turn, or fewer continuations."
 )
 TURN_TOO_LONG = (
     f"The continuations from one turn take more than {TURN_SECONDS:.0f} s. Choose fewer of them, or a later turn."
 )
 TOO_MANY_REWARDS = (
-    "The continuations bring so many rewards that no more are kept. For the turns that are left, choose one of them, "
-    "or fewer continuations."
+    "The continuations gave too many rewards to store. For the remaining turns, choose a single turn, or fewer "
+    "continuations."
 )
 _LINE = Line("lens", per_person=1, per_address=1)
 

@@ -54,7 +54,7 @@ class Mcp:
         headers = dict(scope["headers"])
         authorization = headers.get(b"authorization", b"").decode("latin-1")
         if not validate_host(split_domain_port(headers.get(b"host", b"").decode("latin-1"))[0], settings.ALLOWED_HOSTS):
-            await _say(send, 400, "This server has another name.")
+            await _say(send, 400, "This server has a different host name.")
         elif scope["method"] != "POST":  # there is nothing to listen to, and no session to end
             await _say(send, 405, NOT_FOR_BROWSERS, (b"allow", b"POST"))
         elif authorization and await in_thread(viewer_of_token, authorization) is None:

@@ -34,7 +34,7 @@ INSTRUCTIONS = (
     "has agents of the site play many episodes, and leaderboard ranks them. Playing and submitting need an API token."
 )
 MAX_BODY_BYTES = 256 * 1024
-FAILED = "Something went wrong here, and it is written in the log. Call state to see whether the turn was played."
+FAILED = "Something went wrong on our side; the error is in the log. Call state to see whether the turn was played."
 
 
 class McpServer:

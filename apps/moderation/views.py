@@ -32,7 +32,7 @@ def report(request: HttpRequest, kind: str, key: str) -> HttpResponse:
     reported_kind = _kind(kind)
     row = reported_kind.find(key, request.user, visitors.known(request))
     if row is None:
-        raise Http404("There is nothing with this address that could be reported.")
+        raise Http404("There is nothing at this address that could be reported.")
     form = ReasonForm(request.POST or None)
     context = {"form": form, "row": row, "kind": reported_kind}
     if request.method != "POST":
@@ -99,14 +99,14 @@ def decide(request: HttpRequest, kind: str, key: str) -> HttpResponse:
         return redirect("moderation:reports")
     row = decided_kind.find(key, user)
     if row is None:
-        raise Http404("There is nothing with this address that could be hidden.")
+        raise Http404("There is nothing at this address that could be hidden.")
     form = ReasonForm(request.POST)
     if action == Decision.Verb.SHOW:
         operations.show(decided_kind, row, user)
         messages.success(request, "It is shown again.")
     elif action == Decision.Verb.HIDE and form.is_valid():
         operations.hide(decided_kind, row, form.cleaned_data["reason"], user)
-        messages.success(request, "It is hidden. Its owner can still open it, and reads your reason.")
+        messages.success(request, "It is hidden. Its owner can still open it, and sees your reason.")
     else:
         messages.error(request, "Nothing was changed: give a reason, which the owner will read.")
     return redirect("moderation:reports")

@@ -68,7 +68,7 @@ def identify(scope: dict[str, Any], token: str) -> Caller:
         return _visitor(scope)
     found = viewer_of_token(header or f"Bearer {token}")
     if found is None:
-        raise Refused(401, f"This is no valid token. Make one on your account page; tokens begin with {PREFIX}.")
+        raise Refused(401, f"This is not a valid token. Make one on your account page; tokens begin with {PREFIX}.")
     if Scope.PLAY not in found.scopes:
         raise Refused(403, f"The token “{found.name}” has no scope {Scope.PLAY.value}. Make one that has it.")
     return Caller(found.user, "", "", f"user {found.user_id}")

@@ -95,7 +95,7 @@ async def _answer(scope: Scope, receive: Receive) -> http.Answer:
     try:
         host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
         if not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
-            raise Refused(400, "This server has another name.")
+            raise Refused(400, "This server has a different host name.")
         target = read_path(scope["path"])
         if not target.env_id:
             return 200, {"environments": [spec.id for spec in gem.registry.specs()]}

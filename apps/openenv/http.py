@@ -151,7 +151,7 @@ async def _write(env_id: str, action: str, body: bytes, caller: Caller) -> Answe
     if action == "mcp":
         return 200, await _rpc(env_id, message, caller)
     if not isinstance(message, dict):
-        raise WireError("VALIDATION_ERROR", "The body is an object.")
+        raise WireError("VALIDATION_ERROR", "The body must be a JSON object.")
     return 200, await (_reset if action == "reset" else _step)(env_id, message, caller)
 
 
@@ -172,7 +172,7 @@ async def _reset(env_id: str, message: Mapping[str, Any], caller: Caller) -> dic
 async def _step(env_id: str, message: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
     action = message.get("action")
     if not isinstance(action, dict):
-        raise WireError("VALIDATION_ERROR", 'A step has an action, an object with a field "message".')
+        raise WireError("VALIDATION_ERROR", 'A step needs an action, an object with a field "message".')
     key = message.get("episode_id")
     kept = sessions.find(key, env_id)
     async with kept.lock:

@@ -22,7 +22,7 @@ from gem.openenv.wire import (
 )
 
 FULL = (
-    "All sessions that you may have at a time are in use, or all of this server. Nothing was begun. Close sessions "
+    "You have reached your limit of sessions, or this server has reached its own. Nothing was started. Close sessions "
     "that you do not need, and try again."
 )
 slots = Slots(settings.OPENENV_SESSIONS)

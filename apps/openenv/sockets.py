@@ -63,7 +63,7 @@ async def _reply(session: PlaySession, text: str | None) -> tuple[str | None, in
     """The reply to a message, and the code with which the connection then ends; None for none of them."""
     try:
         if text is None:
-            raise WireError("VALIDATION_ERROR", "Messages are texts, not bytes.")
+            raise WireError("VALIDATION_ERROR", "Messages must be text, not bytes.")
         kind, data = read_frame(text)
         if kind == "close":
             return None, NORMAL

@@ -33,7 +33,7 @@ class PlayConfig(AppConfig):
                 "Live episodes of agents",
                 "SHOWS_PER_PERSON",
                 shows.live_episodes_of,
-                at_limit="Others that you start, as many again, wait until one of them ends or you stop it.",
+                at_limit="You can start as many again; they wait until one ends or you stop one.",
                 refusal=shows.TOO_MANY,
                 unit="at a time",
                 binds_staff=False,

@@ -73,7 +73,7 @@ def _answer(key: EpisodeKey, messages: Messages) -> None:
     new = _after_last_reply(messages)
     action = "\n".join(message["content"] for message in new if message["role"] == "user")
     if not new or new[-1]["role"] != "user":
-        raise NotAccepted("The last message has to be one of the user: its text is the action.")
+        raise NotAccepted("The last message must have the role user: its text is the action.")
     question = Question.objects.filter(episode=key.pk, agent=key.agent_id).awaited().unanswered().first()
     if question is None:
         raise NotAccepted("No turn of this episode waits for an action. It is over, paused, or being played.")

@@ -111,7 +111,7 @@ def read(evaluation_id: str) -> None:
     row = ReportedEvaluation.objects.select_related("owner").get(pk=evaluation_id)
     try:
         if row.attempt > ATTEMPTS:
-            raise InvalidData("Its worker died several times while it was read.")
+            raise InvalidData("The worker died several times while reading it.")
         _store(row)
     except (InvalidData, ReportRefused, SandboxUnavailable) as error:
         recording.end(row, State.REFUSED, str(error))
@@ -169,7 +169,7 @@ def _lines(output: IO[bytes]) -> Iterator[Header | Transcript]:
                 raise InvalidData(str(json.loads(line)["refused"]))
             yield Header.model_validate_json(line) if first else Transcript.model_validate_json(line)
         except ValidationError as error:
-            raise InvalidData("The file has an episode that is too large, or that is none.") from error
+            raise InvalidData("The file has an episode that is too large or not valid.") from error
         first = False
     if first:
         raise InvalidData("The file could not be read; it may need more memory than there is.")

@@ -166,7 +166,7 @@ def _check_locks(load: figures.Load) -> Check:
         return check("fail", finding, remedy)
     if load.transaction_seconds > limit:
         finding = f"A transaction has lasted {load.transaction_seconds:.0f} s."
-        remedy = "It is a command of `manage.py`, or a program of yours. Jobs wait if it locks their rows."
+        remedy = "It is a command of `manage.py`, or your own program. Jobs wait if it locks their rows."
         return check("warn", finding, remedy, "long")
     return check("ok", "No transaction lasts long.")
 

@@ -36,7 +36,7 @@ def play_next(request: HttpRequest) -> HttpResponse:
     """Let the two agents of the pairing that tells most play a game live, and redirect to it."""
     found = boards.board(request.user)
     if found.pairing is None or not found.may_run:
-        messages.error(request, "You cannot let these agents play. Log in, or begin another game under Watch.")
+        messages.error(request, "You cannot let these agents play. Log in, or start another game under Watch.")
         return redirect("standings:duels")
     visitor = visitors.key(request)
     try:

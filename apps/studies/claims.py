@@ -25,7 +25,7 @@ from gem.studies.study import Run, read_plan
 from gem.studies.study import Study as Plan
 
 LINE = Line("studies")
-GAVE_UP = "Workers that made this run have ended each time."
+GAVE_UP = "The workers that made this run died every time."
 
 
 @dataclass(frozen=True)

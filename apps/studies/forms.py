@@ -41,7 +41,8 @@ class StudyForm(forms.Form):
     title = forms.CharField(label="Title", max_length=MAX_TITLE, required=False, validators=[validate_free_name])
     seeds = number_field(
         "Seeds",
-        help_text="Trainings of each variant in each environment. Fewer than three say nothing about an order.",
+        help_text="Trainings of each variant in each environment. Fewer than three do not show which variant is "
+        "better.",
         invalid="Write the seeds as a whole number.",
     )
     environments = forms.MultipleChoiceField(
@@ -51,17 +52,17 @@ class StudyForm(forms.Form):
         error_messages={"invalid_choice": "The study has no environment “%(value)s”."},
     )
     reuses_results = forms.BooleanField(
-        label="Take the results that come with gemweb",
+        label="Use the results that come with gemweb",
         required=False,
-        help_text="Runs with a recorded result of the same settings are not made again.",
+        help_text="Runs that have a recorded result with the same settings are not made again.",
     )
     keeps_policies = forms.BooleanField(
         label="Keep the policies",
         required=False,
         help_text="The last policy of each compared run becomes an agent, which you can watch, play against and "
-        "evaluate. Of the policies that come with gemweb, each takes one to five megabytes.",
+        "evaluate. Policies that come with gemweb take one to five megabytes each.",
     )
-    visibility = VisibilityField(help_text="Of the study and of the policies that it keeps.")
+    visibility = VisibilityField(help_text="Applies to the study and to the policies that it keeps.")
     idempotency_key = forms.CharField(max_length=70, required=False, widget=forms.HiddenInput)
 
     study_plan: Plan | None = None

@@ -80,7 +80,9 @@ def _refusals(owner: Viewer, data: Mapping[str, Any]) -> list[str]:
         parts += [{name: value} for value in values] if isinstance(values, Sequence) else []
     sentences = [sentence for part in parts for sentence in permissions.refusals(owner, part)]
     if any(str(part.get("model") or "").startswith(permissions.AGENT) for part in parts):
-        sentences.append("A study begins with a policy that everybody has, so that it can be repeated: name no agent.")
+        sentences.append(
+            "A study starts from a policy that everybody has, so that it can be repeated: do not name an agent."
+        )
     return sentences
 
 
@@ -257,7 +259,7 @@ def resume(study_id: str, by: User) -> Study:
     """
     study = _lock(study_id, by)
     if study.state not in {Study.State.PAUSED, Study.State.CANCELLED, Study.State.FAILED}:
-        raise CannotChange(f"This study is {study.state}. Only a paused, cancelled or failed one can go on.")
+        raise CannotChange(f"This study is {study.state}. Only a paused, cancelled or failed one can be resumed.")
     _check_room(study.owner)
     failed = StudyRun.objects.filter(study=study, state=StudyRun.State.FAILED)
     failed.update(state=StudyRun.State.WAITING, sentence="", ended=None)

@@ -62,7 +62,8 @@ QUOTAS = (
         "Files of trainings and uploads",
         "STORAGE_MEGABYTES_PER_USER",
         megabytes_of,
-        at_limit="You cannot upload a checkpoint or submit a training. What runs goes on, and nothing is deleted.",
+        at_limit="You cannot upload a checkpoint or submit a training. Running trainings continue, and nothing is "
+        "deleted.",
         refusal="Your trainings and uploads take {used} MB, and one person may use {limit} MB. Nothing was stored or "
         "started. Delete uploads that you do not need, or ask an administrator.",
         unit="MB",

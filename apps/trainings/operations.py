@@ -201,7 +201,7 @@ def resume(job_id: str, by: User) -> Job:
     """
     job = _lock_training(job_id, by)
     if job.state not in {Job.State.PAUSED, Job.State.STOPPED, Job.State.CANCELLED, Job.State.FAILED}:
-        raise Unfit(f"This training is {job.state}. Only a paused, stopped, cancelled or failed one can go on.")
+        raise Unfit(f"This training is {job.state}. Only a paused, stopped, cancelled or failed one can be resumed.")
     _check_room_again(job)
     _queue(job, f"resumed by {by.get_username()}")
     return Job.objects.get(pk=job.pk)

@@ -21,7 +21,7 @@ AGENT = "agent:"
 ON_A_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 FILES = {"products", "attributes"}
 """Arguments of environments that name files. Datasets are read from the data folder alone (`GEM_DATA_FROM`)."""
-ONLY_STAFF = "only the people who run this site may"
+ONLY_STAFF = "only administrators of this site may"
 
 
 def refusals(owner: Viewer, request: Mapping[str, Any]) -> list[str]:

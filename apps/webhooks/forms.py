@@ -43,8 +43,8 @@ def check_address(address: str) -> str:
     else:
         if not guard().allows(host, port):
             raise ValidationError(
-                "This is a private address, and this site does not connect to it. Use a public one, or ask whoever "
-                "runs the site to put its network on the list (PRIVATE_ENDPOINTS)."
+                "This is a private address, and this site does not connect to it. Use a public one, or ask an "
+                "administrator to put its network on the list (PRIVATE_ENDPOINTS)."
             )
     if not parts.query.isprintable() or any(character.isspace() for character in parts.query):
         raise ValidationError("An address has no spaces.")
@@ -57,7 +57,7 @@ class WebhookForm(forms.Form):
     url = forms.CharField(
         label="Address",
         max_length=MAX_URL_CHARACTERS,
-        help_text="Receives a POST for each event. Use https://, so that nobody on the way can read it.",
+        help_text="Receives a POST for each event. Use https://, so that nobody can read it in transit.",
         widget=forms.TextInput(attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}),
         error_messages={
             "required": "Enter an address, for example https://example.org/gemweb.",

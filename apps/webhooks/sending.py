@@ -108,7 +108,7 @@ def _letters(webhook: Webhook, deliveries: Sequence[Delivery]) -> list[Letter]:
     visible = _visible(webhook.owner, deliveries)
     withheld = [delivery.pk for delivery in deliveries if delivery.pk not in visible]
     if withheld:
-        why = "You may not see what this is about any more."
+        why = "You can no longer see what this is about."
         Delivery.objects.filter(pk__in=withheld).release(state=Delivery.State.WITHHELD, answer=why)
     try:
         secret = seal.unseal(webhook.sealed_secret)
@@ -199,8 +199,8 @@ def _record(letter: Letter, answer: Answer, token: UUID) -> None:
     elif failures >= MAX_FAILURES or (not has_tries_left and failures >= MAX_TRIES):
         operations.turn_off(
             webhook,
-            f"{failures:,} tries in a row failed; the last one: {_in_words(answer)} Nothing that waits is lost: put "
-            "the receiver in order, and turn the webhook on again.",
+            f"{failures:,} tries in a row failed; the last one: {_in_words(answer)} Nothing that waits is lost: fix "
+            f"the receiver, and turn the webhook on again.",
         )
 
 

@@ -67,7 +67,7 @@ def edit(request: HttpRequest, webhook_id: int) -> HttpResponse:
     if not form.is_valid():
         return _page(request, webhook, form)
     operations.change(webhook, **form.cleaned_data)
-    messages.info(request, "The webhook is changed. This holds for what happens from now on.")
+    messages.info(request, "The webhook is changed. The change applies to new events.")
     return redirect(webhook)
 
 
@@ -79,19 +79,19 @@ def change(request: HttpRequest, webhook_id: int) -> HttpResponse:
     do = request.POST.get("do")
     if do == "off":
         operations.turn_off(webhook)
-        messages.info(request, "The webhook is off. What waits is kept.")
+        messages.info(request, "The webhook is off. Waiting deliveries are kept.")
     elif do == "on":
         operations.turn_on(webhook)
-        messages.info(request, "The webhook is on. It sends what waits, and what happens from now on.")
+        messages.info(request, "The webhook is on. It sends waiting deliveries and new events.")
     elif do == "test":
         try:
             operations.send_test(webhook)
-            messages.info(request, "A test is sent. What your server answers appears in the log below; reload it.")
+            messages.info(request, "A test is sent. Your server's answer appears in the log below; reload the page.")
         except CannotTest as refusal:
             messages.info(request, str(refusal))
     elif do == "delete":
         operations.delete(webhook)
-        messages.info(request, "The webhook is deleted. Nothing is sent to this address any more.")
+        messages.info(request, "The webhook is deleted. Nothing more will be sent to this address.")
         return redirect("accounts:account")
     else:
         messages.info(request, "Nothing was changed.")

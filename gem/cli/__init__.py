@@ -60,7 +60,7 @@ NOT_THERE = (Unreachable, StreamBroken, ServerFailure, ServerNotThere)
 """Errors of a server that is not there or has failed."""
 INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
-LOGIN_HINT = " gemweb login keeps a token for the commands."
+LOGIN_HINT = " gemweb login saves a token for the commands."
 """The sentence that is added when a server does not know who asks."""
 SERVER_FAILED = 3
 """The exit code when a server is not there or has failed: the same command may work later."""
@@ -79,9 +79,9 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "index": (index, "Make, list and search the indexes of the search tool."),
     "sandbox": (sandbox, "Show how untrusted programs are confined on this machine."),
     "check": (check, "Check whether an environment keeps the contract."),
-    "learnable": (learnable, "Say whether a training has something to learn in an environment."),
-    "study": (study, "Train what a study of training asks for, and report what it shows."),
-    "login": (login, "Keep the token of a server, for the commands below."),
+    "learnable": (learnable, "Check whether there is something to learn in an environment."),
+    "study": (study, "Run the trainings of a study, and report what they show."),
+    "login": (login, "Save the token of a server, for the commands below."),
     "logout": (logout, "Forget the token of a server."),
     "whoami": (whoami, "Show whose token is used, what it may do, and the quotas."),
     "agent": (agent, "Connect an agent that runs here to a server."),
@@ -91,16 +91,16 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "pull": (pull, "Fetch the episodes of a job, an episode, or a checkpoint."),
     "challenge": (challenge, "Let a server draw seeds of a benchmark for you to play here."),
     "push": (push, "Send the episodes of a challenge, which the server executes again."),
-    "report": (report, "Send an evaluation that another program has made, as it reports it."),
+    "report": (report, "Send an evaluation made by another program, as reported."),
     "fork": (fork, "Continue an episode from any turn: yourself, or any agent, once or several times."),
     "forks": (forks, "Print the tree of an episode, or write its branches as data for training."),
     "seat": (seat, "Take the seat of an agent that plays live, leave it a note, and hand back."),
     "curves": (curves, "Send the curves of a training that runs elsewhere, and list yours."),
-    "credit": (credit, "Print what each turn of an episode was given, and what it was worth."),
+    "credit": (credit, "Print the credit that each turn of an episode got, and what it was worth."),
     "leaderboard": (leaderboard, "Print the ranking of agents on a benchmark."),
     "ratings": (ratings, "Print the duel board: who beats whom."),
     "daily": (daily, "Print the daily seed, and how everybody did."),
-    "webhooks": (webhooks, "Let a server send its events to an address of yours, and read what was sent."),
+    "webhooks": (webhooks, "Let a server send events to your address, and read what was sent."),
 }
 """The name of each command, its module and its description."""
 

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = verbs.add_parser("show", help="Show a benchmark.", description="Show the environments of a benchmark.")
     show.add_argument("name", metavar="NAME")
     check = verbs.add_parser(
-        "check", help="Check a file.", description="Say everything that is wrong with a benchmark's file."
+        "check", help="Check a file.", description="Report everything that is wrong with a benchmark's file."
     )
     check.add_argument("file", metavar="FILE.json", help="a file, or the name of a benchmark")
     add = verbs.add_parser(
@@ -161,9 +161,9 @@ def _add(file: str, visibility: Any, url: str | None) -> int:
 def _read(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, so it is no benchmark.")
+            raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, so it is not a benchmark.")
         return path.read_text("utf-8")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not a text in UTF-8, so it is no benchmark.") from error
+        raise UsageError(f"{path} is not UTF-8 text, so it is not a benchmark.") from error
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error

@@ -106,7 +106,7 @@ def _run_of_job(job_id: str, url: str | None) -> Run:
         with connection.connect(url) as client:
             return _fetch(client, job_id)
     except (NotFound, NotAuthenticated) as error:
-        raise UsageError(f"{job_id} is no file, and no evaluation that you may see: {error}") from error
+        raise UsageError(f"{job_id} is neither a file nor an evaluation that you may see: {error}") from error
 
 
 def _fetch(client: Client, job_id: str) -> Run:
@@ -155,13 +155,13 @@ def _remarks(job: Job) -> list[str]:
     found = []
     if job.score is not None and job.score.partial:
         found.append(
-            f"{job.agent} is partial: {job.score.counted:,} of {job.score.episodes:,} episodes count, and the "
-            f"comparison is of these. The job is {job.state}."
+            f"{job.agent} is partial: {job.score.counted:,} of {job.score.episodes:,} episodes count, and only these "
+            f"are compared. The job is {job.state}."
         )
     if job.state == "decided" and job.decision is not None:
         found.append(
             f"{job.agent} stopped as soon as a comparison was decided, so intervals and p-values for a fixed number of "
-            f"seeds are too optimistic. What holds: {job.decision.sentence}"
+            f"seeds are too optimistic. What is valid: {job.decision.sentence}"
         )
     return found
 
@@ -201,7 +201,7 @@ def _print_pair(comparison: Comparison, pair: PairOfRuns, *, listed: str | None,
         print(f"Effect: {pair.difference.effect:+.2f} standard deviations of a seed's difference.".replace("-", "−"))
     if pair.shown is not None:
         shown = amount(pair.shown, comparison.measure)
-        print(f"{count(pair.difference.seeds, 'seed')} like these show a difference of {shown} four times in five.")
+        print(f"{count(pair.difference.seeds, 'seed')} like these detect a difference of {shown} with 80 % power.")
     _print_needed(comparison.measure, pair.difference, difference)
     _print_seeds(pair, listed)
 
@@ -233,10 +233,10 @@ def _print_needed(measure: Measure, one: Difference, difference: float | None) -
     if difference is None:
         return
     if not one.deviation:
-        print("All differences are equal, so nothing says how many seeds a smaller one needs.")
+        print("All differences are equal, so the seeds for a smaller one cannot be estimated.")
         return
     seeds = seeds_needed(difference, one.deviation)
-    print(f"A difference of {amount(abs(difference), measure)} is shown four times in five by {count(seeds, 'seed')}.")
+    print(f"A difference of {amount(abs(difference), measure)} takes {count(seeds, 'seed')} at 80 % power.")
 
 
 def _print_seeds(pair: PairOfRuns, listed: str | None) -> None:

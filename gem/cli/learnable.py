@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("env_id", metavar="ID", help="an environment here, or http://HOST:PORT of an OpenEnv server")
     parser.add_argument(
-        "--seeds", type=int, default=60, metavar="N", help="seeds that each way to play is tried on (60)"
+        "--seeds", type=int, default=60, metavar="N", help="seeds on which each way of playing is tried (60)"
     )
     parser.add_argument("--tries", type=int, default=4, metavar="N", help="random episodes at each of them (4)")
     parser.add_argument(
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="also train a small policy for so many CPU seconds (0)",
+        help="also train a small policy for this many CPU seconds (0)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 

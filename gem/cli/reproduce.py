@@ -78,7 +78,7 @@ def read_row(row: str, url: str | None) -> tuple[str | None, int]:
     if found := ADDRESS.fullmatch(row):
         return found["site"], int(found["row"])
     if not row.isascii() or not row.isdecimal() or len(row) > 18:
-        raise UsageError(f"{row!r:.80} is no row: give the address of its page, or its number and --url.")
+        raise UsageError(f"{row!r:.80} is not a row: give the address of its page, or its number and --url.")
     return url, int(row)
 
 
@@ -94,8 +94,8 @@ def _print_row(certificate: Certificate, proof: Proof) -> None:
         print(f"It was played with engine {certificate.engine.version}; this is {gem.__version__}.")
     if proof.agent_kind == "endpoint":
         print(
-            "The agent is an endpoint. Its server may have changed and may sample at random, so nobody can promise "
-            "that it chooses the same actions again; what the environments give does repeat."
+            "The agent is an endpoint. Its server may have changed and may sample at random, so the same actions "
+            "cannot be guaranteed; what the environments return does repeat."
         )
 
 

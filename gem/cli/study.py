@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--work", type=Path, default=WORK, metavar="FOLDER", help=f"trainings under way ({WORK})")
         else:
             one.add_argument("--out", type=Path, metavar="FOLDER", help="also write NAME.md and its figures there")
-    credit = verbs.add_parser("credit", help="measure the credit of each algorithm during a training, beside the truth")
+    credit = verbs.add_parser(
+        "credit", help="measure the credit of each algorithm during a training, compared with the truth"
+    )
     credit.add_argument("recipe", metavar="RECIPE", help="whose environment and settings are trained with, with PPO")
     credit.add_argument("--seed", type=int, default=0, metavar="N", help="of the training (0)")
     credit.add_argument("--updates", type=int, metavar="N", help="of the training (those of the recipe)")

@@ -17,7 +17,7 @@ async function ask() {
   const permission = await Notification.requestPermission();
   wanted = permission === "granted";
   state.textContent = wanted
-    ? "This browser will be told. Leave the page open in a tab."
+    ? "This browser will notify you. Keep the page open in a tab."
     : "This browser does not allow notifications from this site. Its settings for this page can change that.";
   button.hidden = wanted;
 }

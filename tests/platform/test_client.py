@@ -247,7 +247,7 @@ def test_login_keeps_the_token_where_only_its_owner_reads_it(
     assert "scopes read, play, submit, answer, manage" in run("whoami")[1]
     assert run("logout")[0] == 0
     assert token not in path.read_text()
-    assert "gemweb login keeps a token" in run("whoami", "--url", stack.url)[2]
+    assert "gemweb login saves a token" in run("whoami", "--url", stack.url)[2]
     code, _, err = run("logout")
     assert (code, "not logged in" in err) == (2, True)
 
@@ -318,7 +318,7 @@ def test_jobs_are_compared_by_their_ids_and_stop_when_that_is_decided(logged_in:
     code, out, err = logged_in("compare", random, job)
     assert code == 0, err
     assert f"Caution: {bisect} stopped as soon as a comparison was decided" in out
-    assert f"What holds: {decision.sentence}" in out
+    assert f"What is valid: {decision.sentence}" in out
     assert "Only" in out
     data = json.loads(logged_in("compare", random, job, "--json", "--measure", "return")[1])
     here = {(seed["env_id"], seed["seed"]): (seed["first"], seed["second"]) for seed in data["pairs"][0]["seeds"]}
@@ -326,7 +326,7 @@ def test_jobs_are_compared_by_their_ids_and_stop_when_that_is_decided(logged_in:
     assert here == {
         ("game:GuessTheNumber-v0-easy", seed): (there[0][seed], reached) for seed, reached in there[1].items()
     }
-    assert "no evaluation that you may see" in logged_in("compare", random, "000000000000")[2]
+    assert "an evaluation that you may see" in logged_in("compare", random, "000000000000")[2]
 
 
 def test_a_cancelled_job_that_was_followed_is_no_success(logged_in: Run) -> None:
@@ -349,7 +349,7 @@ def test_a_cancelled_job_that_was_followed_is_no_success(logged_in: Run) -> None
         (["submit", "--recipe", "guess-easy", "--agent", "expert"], 2, "This is a training"),
         (["jobs", "cancel"], 2, "gemweb jobs cancel JOB"),
         (["jobs", "pace", "000000000000"], 2, "gemweb jobs pace JOB EPISODES [WORKERS]"),
-        (["jobs", "requeue", "000000000000", "x"], 2, "'x' is no whole number"),
+        (["jobs", "requeue", "000000000000", "x"], 2, "'x' is not a whole number"),
         (["jobs", "cancel-episode", "000000000000", "1", "maybe"], 2, "Say count"),
         (["jobs", "skip", "000000000000", "game:Sokoban-v0"], 2, "There is no job 000000000000"),
         (["jobs", "stop", "000000000000"], 2, "with one of cancel, pause"),

@@ -68,7 +68,7 @@ def test_from_a_file_to_a_row_that_was_played_elsewhere(logged_in: Page, person:
     check_looks(page)
     page.get_by_role("link", name="The row and its certificate").click()
     expect(page.get_by_role("heading", name="tabula 7b on")).to_be_visible()
-    expect(page.get_by_role("list", name="How this row came about")).to_contain_text("30 episodes elsewhere")
+    expect(page.get_by_role("list", name="How this row was produced")).to_contain_text("30 episodes played elsewhere")
     check_looks(page)
     page.goto(f"/leaderboard/elsewhere/?benchmark={person.username}.guessing")
     expect(page.get_by_role("row", name=person.username)).to_contain_text("1 challenge drawn: 1 verified")

@@ -217,7 +217,7 @@ def test_only_what_failed_is_played_again(submit: Submit) -> None:
     assert claim is not None
     leases.record_episodes(claim, list(rollout(make_agent("random"), claim.slots()[:8])))
     operations.cancel(cancelled.pk, owner_of(cancelled))
-    with pytest.raises(CannotChange, match="cannot go on"):
+    with pytest.raises(CannotChange, match="cannot continue"):
         controls.retry_failed(cancelled.pk, owner_of(cancelled))
 
 

@@ -11,7 +11,7 @@ from gem.client.events import EVENTS
 from gem.client.schemas import Problem
 
 DESCRIPTION = """\
-Everything that a person can do on the pages, a program can do here, with the same rights, limits and sentences.
+Programs can do here what people can do on the pages, with the same permissions, limits and error messages.
 
 Send a token as `Authorization: Bearer gw_...`. Guests may read what is public. A list has `items` and `next`, the
 `cursor` of the following page. A request that changes something may carry an `Idempotency-Key`: sent again within a

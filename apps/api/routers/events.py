@@ -22,8 +22,8 @@ from apps.live.topics import TOPICS
 router = Router(tags=["events"])
 HEADER = "Last-Event-ID"
 TOO_MANY = (
-    "You follow as many streams and pages at a time as you may. Nothing is lost: close some, and connect again with "
-    "the id of the last event that you have."
+    "You have reached your limit of open streams and pages. Nothing is lost: close some, and connect again with the "
+    "id of the last event that you have."
 )
 RETRY_AFTER_SECONDS = 10.0
 

@@ -21,7 +21,7 @@ def report_content(request: HttpRequest, kind: str, key: str, sent: schemas.NewR
     """Report an `episode`, a `duel`, a `job` (a training too) or an `agent` to the administrators of the site."""
     user, reported = account(request), kind_named(kind)
     if reported is None or reported.find(key, user) is None:
-        raise Http404("There is nothing with this address that could be reported.")
+        raise Http404("There is nothing at this address that could be reported.")
     form = checked(ReasonForm(entries({"reason": sent.reason})))
     check_report(request)
     operations.report(reported, key, form.cleaned_data["reason"], user)

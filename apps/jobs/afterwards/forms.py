@@ -21,7 +21,7 @@ class DescriptionForm(forms.Form):
         """Refuse too many tags, and too long ones."""
         tags: list[Any] = self.cleaned_data["tags"]
         if len(tags) > MAX_TAGS:
-            raise forms.ValidationError(f"A job has at most {MAX_TAGS} tags; these are {len(tags)}.")
+            raise forms.ValidationError(f"A job has at most {MAX_TAGS} tags; you entered {len(tags)}.")
         if any(len(tag) > MAX_TAG for tag in tags):
             raise forms.ValidationError(f"A tag has at most {MAX_TAG} characters.")
         return tags

@@ -72,15 +72,15 @@ def reason_to_keep(job: Job) -> str:
         return "The job has not ended. Cancel it first; nothing was deleted."
     if job.plays_hidden_seeds:
         return (
-            "This evaluation is a try that is counted, so it cannot be deleted. You can archive it, which takes it out "
-            "of the lists of jobs."
+            "This evaluation counts as a try, so it cannot be deleted. You can archive it, which removes it from the "
+            "lists of jobs."
         )
     has_scores = job.scores.exists()
     awaits_scores = job.state == Job.State.DONE and job.spec.get("benchmark") and int(job.spec.get("repeats", 1)) == 1
     if has_scores or (awaits_scores and not job.shards.filter(unanswered__gt=0).exists()):
         return (
-            "This evaluation is ranked: a row of the leaderboard rests on its episodes, so it cannot be deleted. "
-            "You can archive it, which takes it out of the lists of jobs."
+            "This evaluation is ranked: a row of the leaderboard depends on its episodes, so it cannot be deleted. "
+            "You can archive it, which removes it from the lists of jobs."
         )
     return ""
 

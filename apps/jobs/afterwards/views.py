@@ -38,7 +38,7 @@ def archive(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     archived = bool(request.POST.get("archived"))
     operations.set_archived(only_evaluation(job).pk, by, archived=archived)
     if archived:
-        messages.info(request, "The job is archived: lists leave it out. You find it with the filter Archived.")
+        messages.info(request, "The job is archived: it is hidden from the lists. The filter Archived shows it.")
     return redirect(job)
 
 

@@ -61,14 +61,14 @@ class Side:
         if tally.is_partial:
             state = "" if self.is_agent else f" The job is {self.jobs[0].state_in_words}."
             found.append(
-                f"{self.name} is partial: {tally.n:,} of {tally.needed:,} episodes count, and the comparison is of "
-                f"these.{state}"
+                f"{self.name} is partial: {tally.n:,} of {tally.needed:,} episodes count, and only these are "
+                f"compared.{state}"
             )
         if self.is_decided:
             found.append(
-                f"{self.name} stopped as soon as a comparison was decided. The intervals and the p-values below are "
-                "those of a fixed number of seeds, which is too optimistic here; the interval on the page of its job "
-                "holds."
+                f"{self.name} stopped as soon as a comparison was decided. The intervals and the p-values below "
+                f"assume a fixed number of seeds, which is too optimistic here; use the interval on the page of its "
+                f"job."
             )
         return found
 

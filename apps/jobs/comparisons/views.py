@@ -163,9 +163,9 @@ def _seeds_needed(difference: Difference | None, points: str, measure: Measure) 
     if not wanted:
         return "Enter a difference above 0, for example 3."
     if not difference.deviation:
-        return "All differences are equal, so nothing says how many seeds a smaller one needs."
+        return "All differences are equal, so the seeds for a smaller one cannot be estimated."
     needed = power.seeds_needed(wanted, difference.deviation)
-    return f"A difference of {words.amount(wanted, measure)} takes {needed:,} seeds like these, four times in five."
+    return f"A difference of {words.amount(wanted, measure)} takes {needed:,} seeds like these, at 80 % power."
 
 
 def _return(text: str) -> float | None:

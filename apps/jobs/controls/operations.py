@@ -117,15 +117,15 @@ def requeue_episode(job_id: str, by: User, slot: int) -> Job:
     if episode is not None:
         if episode.status != Episode.Status.FAILED:
             raise CannotChange(
-                "This episode counts, so it is not played again: a mean of chosen results says nothing. Submit the job "
-                "again, or with another seed."
+                "This episode counts, so it is not played again: a mean of selected results is meaningless. Submit "
+                "the job again, or with another seed."
             )
         _play_again(job, [episode], by)
         return Job.objects.get(pk=job_id)
     _check_goes_on(job)
     shard = _shard_of(job, slot)
     if shard.state != Shard.State.RUNNING:
-        raise CannotChange("This episode waits for a worker already.")
+        raise CannotChange("This episode is already waiting for a worker.")
     _order(shard, slot, Order.AGAIN)
     seed, _ = shard.place(slot)
     text = f"{shard.env_id} seed {seed} begins again, by {by.get_username()}"
@@ -245,7 +245,7 @@ def _workers_at_most(number: int) -> str:
 
 def _check_environment(job: Job, env_id: str) -> None:
     if env_id not in job.spec["env_ids"]:
-        raise CannotChange("This job does not have this environment. Choose one of its own.")
+        raise CannotChange("This job does not have this environment. Choose one of its environments.")
 
 
 def _check_can_go_on(job: Job) -> None:
@@ -258,7 +258,7 @@ def _check_can_go_on(job: Job) -> None:
             "Submit it again to play all of them."
         )
     if job.state == State.CANCELLED:
-        raise CannotChange(f"This job is {job.state_in_words}, so it cannot go on. Submit it again.")
+        raise CannotChange(f"This job is {job.state_in_words}, so it cannot continue. Submit it again.")
     for slug in filter(None, (job.spec["agent"], job.spec.get("opponent"))):
         find_agent(job.owner, slug)
     if job.owner is not None and (problem := quotas.refusal(job.owner, quotas.JOBS_QUEUED)):

@@ -55,6 +55,6 @@ def _check_can_go_on(job: Job, slot: int) -> None:
         can_go_on = False
     if not can_go_on:
         raise CannotChange(
-            f"A turn of {shard.env_id} can take seconds, and evaluations do not keep its states, so nobody can go on "
-            "from one. Let the agent play it live instead, and take the seat there."
+            f"A turn of {shard.env_id} can take seconds, and evaluations do not save its states, so nobody can "
+            f"continue from one. Let the agent play it live instead, and take the seat there."
         )

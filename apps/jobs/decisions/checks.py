@@ -101,7 +101,8 @@ def places_of(spec: EvaluationSpec) -> list[tuple[str, int]]:
 def _check_group(specs: Sequence[EvaluationSpec]) -> None:
     if len(specs) != 2:
         raise CannotDecide(
-            f"Two agents are compared, and here {'is one' if len(specs) == 1 else f'are {len(specs)}'}. Choose two "
+            f"A comparison needs two agents, and there {'is one' if len(specs) == 1 else f'are {len(specs)}'}. Choose "
+            f"two "
             "agents, or name the job to compare with."
         )
     _check_same(specs[0], specs[1], f"The agent {specs[1].agent}")
@@ -111,7 +112,9 @@ def _check_same(spec: EvaluationSpec, other: EvaluationSpec, whose: str) -> None
     """Check that all seeds of the one are seeds of the other, and that both are played in the same way."""
     for name, words in _SAME.items():
         if getattr(spec, name) != getattr(other, name):
-            raise CannotDecide(f"{whose} has another {words}, so the difference would not be that of the agents.")
+            raise CannotDecide(
+                f"{whose} has a different {words}, so the difference would not come from the agents alone."
+            )
     theirs = {part.env_id: part for part in other.parts}
     for part in spec.parts:
         same = theirs.get(part.env_id)
@@ -136,8 +139,8 @@ def _check_versions(spec: EvaluationSpec, other: Job) -> None:
             )
         if data is not None and played["data_hash"] not in ("", data.data_hash):
             raise CannotDecide(
-                f"The job {other.pk} has played {env_id} on other data, so the same seeds are other problems. Play it "
-                "again, and compare."
+                f"The job {other.pk} has played {env_id} on other data, so the same seeds are different problems. "
+                f"Play it again, and compare."
             )
 
 
@@ -146,5 +149,5 @@ def _spec_of(job: Job) -> EvaluationSpec:
         return EvaluationSpec.model_validate(job.spec)
     except ValidationError as error:
         raise CannotDecide(
-            f"The job {job.pk} has environments that are not there any more, so nothing can be compared with it."
+            f"The job {job.pk} has environments that no longer exist, so nothing can be compared with it."
         ) from error

@@ -81,7 +81,7 @@ EPISODES = (
     Column("failure", "text", "Why it is not counted; empty if it counts.", F("failure")),
     Column("failed_by", "text", "environment or agent; empty if it counts.", F("failed_by")),
     Column("ending_kind", "text", "Of an unsolved episode: how it ended.", F("ending_kind")),
-    Column("ending_text", "text", "What was said last, the same for all that ended alike.", F("ending_text")),
+    Column("ending_text", "text", "The last message, the same for all that ended the same way.", F("ending_text")),
     Column("data_hash", "text", "The hash of the data behind the problem; empty without data.", F("data_hash")),
     Column("data", "text", "Where these data come from.", KT("first_info__data__source")),
     Column("wrappers", "json", "The wrappers around the environment.", Cast(F("wrappers"), TextField())),

@@ -107,8 +107,8 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         label="Stop when decided against",
         max_length=200,
         required=False,
-        help_text="The id of a job that plays the same seeds with the same settings. With two agents also the word "
-        "group: they are compared with each other, and both jobs stop.",
+        help_text="The id of a job that plays the same seeds with the same settings. With two agents, enter group to "
+        "compare them with each other; both jobs stop.",
     )
     max_turns = _number("Turn limit", "The turn limit", 20, required=False)
     wrapper = ValuesField(required=False, label="Wrappers")

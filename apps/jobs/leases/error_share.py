@@ -89,6 +89,6 @@ def sentence(found: Errors, share: float) -> str:
     ]
     return (
         f"{found.errors:,} of {found.done:,} episodes are not counted ({', '.join(kinds)}), and this job allows "
-        f"{100 * share:g} %. The others are kept, but they may not be a fair sample. Mend the cause, or allow more "
+        f"{100 * share:g} %. The others are kept, but they may not be a fair sample. Fix the cause, or allow more "
         "errors, and submit the job again."
     )

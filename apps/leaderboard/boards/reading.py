@@ -23,7 +23,7 @@ from gem.evaluation.ranking.board import MAX_ERROR
 SENTENCES = {
     Group.PLAYED_HERE: "ranked together: our workers played them",
     Group.VERIFIED: "uploaded actions on seeds that this site chose; executed here, and every reward agreed",
-    Group.REPORTED: "numbers that somebody sent; nothing is proved",
+    Group.REPORTED: "numbers that somebody sent; nothing proves them",
 }
 """What the rows of a group have in common, after its name."""
 

@@ -102,9 +102,9 @@ def mark(request: HttpRequest, score_id: int) -> HttpResponse:
         if verb not in marks.VERBS or score.env_id:
             raise marks.NoReason
         marks.mark(score, verb, request.POST.get("reason", ""), request.user)
-        messages.success(request, "It is in the log, and everybody reads your reason beside the row.")
+        messages.success(request, "It is in the log, and your reason is shown to everybody beside the row.")
     except marks.NoReason:
-        messages.error(request, "Nothing was changed: give a reason, which everybody will read.")
+        messages.error(request, "Nothing was changed: give a reason. Everybody can read it.")
     return redirect(score)
 
 

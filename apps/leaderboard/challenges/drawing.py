@@ -121,7 +121,7 @@ def _spec(benchmark: Benchmark, tools: dict[str, object]) -> EvaluationSpec:
         )
     if any(tool.startswith("mcp:") for tool in spec.tools):
         raise ChallengeRefused(
-            "What an MCP server answers does not repeat, so nobody could check the episodes. Report the result instead."
+            "Answers of MCP servers do not repeat, so nobody could check the episodes. Report the result instead."
         )
     if spec.episodes_total > settings.EPISODES_PER_JOB:
         raise ChallengeRefused(f"The benchmark {benchmark.name} has more episodes than this site takes at once.")
@@ -170,5 +170,5 @@ def benchmark_of(season: Season) -> Benchmark:
     present = benchmarks.load(season.benchmark)
     found = present if present.version == season.version else benchmarks.earlier(season.benchmark, season.version)
     if found is None:
-        raise ChallengeRefused(f"Version {season.version} of {season.benchmark} is not known here any more.")
+        raise ChallengeRefused(f"Version {season.version} of {season.benchmark} no longer exists here.")
     return found

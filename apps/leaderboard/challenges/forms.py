@@ -43,7 +43,7 @@ class KindField(forms.ChoiceField):
         super().__init__(
             label="What it is",
             choices=KINDS,
-            help_text="Shown in its row, as what you say: nothing proves it.",
+            help_text="Shown in its row as declared by you: nothing proves it.",
             error_messages={"required": sentence, "invalid_choice": sentence},
         )
 
@@ -153,10 +153,10 @@ class EpisodesForm(forms.Form):
         label="Episodes",
         allow_empty_file=True,
         widget=forms.FileInput(attrs={"accept": ".jsonl,.gz"}),
-        error_messages={"required": "Choose the file that gemweb eval wrote, packed with gzip or not."},
+        error_messages={"required": "Choose the file that gemweb eval wrote, optionally packed with gzip."},
     )
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         most = f"{settings.RESULT_MEGABYTES:,} MB"
-        self.fields["file"].help_text = f"One episode on each line, packed with gzip or not; at most {most}."
+        self.fields["file"].help_text = f"One episode on each line, optionally packed with gzip; at most {most}."

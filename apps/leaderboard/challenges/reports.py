@@ -92,11 +92,11 @@ def problems(benchmark: Benchmark, numbers: Sequence[Mapping[str, Any]]) -> list
         if env_id not in benchmark.env_ids:
             found.append(f"{env_id[:120] or 'An environment without a name'} is not in the benchmark {benchmark.name}.")
         elif named.count(env_id) > 1:
-            found.append(f"{env_id} is there twice.")
+            found.append(f"{env_id} appears twice.")
         if not _is_number(each.get("mean_return"), -MAX_RETURN, MAX_RETURN):
             found.append(f"{env_id[:120]}: the mean return has to be a number.")
         if not (type(each.get("episodes")) is int and 1 <= each["episodes"] <= MAX_EPISODES):
-            found.append(f"{env_id[:120]}: the number of episodes has to be a whole number from 1 on.")
+            found.append(f"{env_id[:120]}: the number of episodes has to be a whole number of at least 1.")
         if not _is_number(each.get("success_rate"), 0, 1):
             found.append(f"{env_id[:120]}: the share of solved episodes has to be from 0 to 1.")
     return list(dict.fromkeys(found))

@@ -158,7 +158,7 @@ def report_new(request: HttpRequest) -> HttpResponse:
     form = NumbersForm(request.POST or None, initial={"visibility": request.user.default_visibility, "numbers": lines})
     row = _made(form, partial(reports.report, request.user, benchmark)) if request.method == "POST" else None
     if row is not None:
-        messages.success(request, "The row is reported. Nothing proves its numbers, and it says so.")
+        messages.success(request, "The row is reported. It says that nothing proves its numbers.")
         return redirect(row)
     context = {"form": form, "benchmark": benchmark}
     return render(request, "leaderboard/report_new.html", context, status=422 if form.errors else 200)

@@ -39,23 +39,23 @@ class Standing:
 REPRODUCED = Standing(
     "Reproduced",
     "twice",
-    "Our workers played from what this site holds, and a second execution gave every reward and every choice again.",
+    "Our workers played an agent that this site holds, and a second execution repeated every reward and every action.",
     "win",
     "reproduced",
 )
 HOSTED = Standing(
     "Hosted",
     "lock",
-    "Our workers played on seeds that nobody knew, and a second execution gave every reward again; who or what chose "
-    "the actions is not proved.",
+    "Our workers played on hidden seeds, and a second execution repeated every reward; who or what chose the actions "
+    "is not proved.",
     "win",
     "hosted",
 )
 VERIFIED = Standing(
     "Verified",
     "verified",
-    "Played elsewhere on seeds that this site drew for it, and every episode was executed again here; that the seeds "
-    "were studied before playing cannot be excluded.",
+    "Played elsewhere on seeds that this site drew for it, and every episode was executed again here; studying the "
+    "seeds before playing cannot be ruled out.",
     "win",
     "verified",
 )
@@ -68,7 +68,7 @@ WAITING = Standing(
 DIFFERS = Standing(
     "Not verified",
     "cross",
-    "Executed again, an episode did not give what was recorded. The row does not rank; nothing was deleted.",
+    "When executed again, an episode did not match its record. The row does not rank; nothing was deleted.",
     "loss",
 )
 UNKNOWN = Standing(
@@ -80,7 +80,7 @@ UNKNOWN = Standing(
 PUBLIC_SEEDS = Standing(
     "Published seeds",
     "info",
-    "Played by our workers on seeds that everybody knows. Such rows are not executed again and have no certificate.",
+    "Played by our workers on public seeds. Such rows are not executed again and have no certificate.",
 )
 STANDINGS = (REPRODUCED, HOSTED, VERIFIED, WAITING, DIFFERS, UNKNOWN, PUBLIC_SEEDS)
 """All of them, for pages that explain each in place."""
@@ -110,7 +110,7 @@ def difference_of(job: Job) -> str:
         return row.difference
     place = f"First difference: {row.place}{f', in its {row.field}' if row.field else ''}."
     if job.is_closed:
-        return f"{place} What differs there is closed until the season is over."
+        return f"{place} The difference is hidden until the season is over."
     return f"{place} {row.difference}"
 
 

@@ -147,7 +147,7 @@ def _check(episode: Episode, user: Viewer, visitor: str) -> None:
     if episode.over:
         raise EpisodeEnded("The program was not run. The board shows how the episode ended.")
     if not can_try(episode, restore(episode)):
-        raise Refusal("This problem shows no tests on which a program could be tried.")
+        raise Refusal("This problem shows no tests to try a program on.")
 
 
 def _key(episode: Episode, digest: str) -> str:

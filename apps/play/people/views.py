@@ -46,7 +46,7 @@ def mine(request: HttpRequest) -> HttpResponse:
 def name(request: HttpRequest) -> HttpResponse:
     """Give a guest a name, and go back to where they came from."""
     if request.user.is_authenticated:
-        messages.error(request, "You play under your account. Whether its name is shown, you say on your account page.")
+        messages.error(request, "You play under your account. Choose on your account page whether its name is shown.")
         return redirect("play:mine")
     try:
         chosen = names.choose(visitors.key(request), request.POST.get("name", ""))

@@ -83,7 +83,7 @@ def leave_note(episode_id: str, text: str, *, user: Viewer, visitor: str) -> Epi
     if len(text) > MAX_NOTE:
         raise NoteRefused(f"A note can have {MAX_NOTE} characters; this one has {len(text):,}. Shorten it.")
     if episode.handovers.filter(kind=Handover.Kind.NOTE).count() >= MOST_NOTES:
-        raise NoteRefused(f"An episode can have {MOST_NOTES} notes, and this one has as many.")
+        raise NoteRefused(f"An episode can have {MOST_NOTES} notes, and this one has reached that limit.")
     _note(episode, seat.number, Handover.Kind.NOTE, seat.user, seat.visitor, text)
     return operations.touch(episode)
 

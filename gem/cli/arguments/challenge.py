@@ -32,7 +32,7 @@ def read(path: Path) -> Challenge:
 
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, so it is no challenge.")
+            raise UsageError(f"{path} is larger than {MAX_BYTES:,} bytes, so it is not a challenge.")
         return challenges.read(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
@@ -75,7 +75,7 @@ def requests(challenge: Challenge, spec: EvaluationSpec) -> list[EpisodeRequest]
 
     if spec.all_wrappers != [dict(each) for each in challenge.wrappers]:
         raise UsageError(
-            "The wrappers of this challenge are made in another way here. Use the version of gemweb that "
+            "The wrappers of this challenge are made differently here. Use the version of gemweb that "
             f"{challenge.site} has."
         )
     planned = map(challenge.planned, range(challenge.episodes))

@@ -95,7 +95,7 @@ def _act_of(file: Path) -> Act:
         raise UsageError(f"There is no file {file}.")
     spec = spec_from_file_location("agent", file)
     if spec is None or spec.loader is None:
-        raise UsageError(f"{file} is no Python file.")
+        raise UsageError(f"{file} is not a Python file.")
     module = module_from_spec(spec)
     sys.path.insert(0, str(file.parent.resolve()))
     spec.loader.exec_module(module)
@@ -114,7 +114,7 @@ def _say(event: str, data: dict[str, Any]) -> None:
         "turn": lambda: f"{where}: {data['env_id']}, {data['place']}",
         "answered": lambda: f"{where}: {' '.join(data['action'].split())[-LONGEST_ACTION:]}",
         "failed": lambda: f"{where}: failed, {data['reason']}",
-        "withdrawn": lambda: f"{where}: nobody waits for it any longer",
+        "withdrawn": lambda: f"{where}: nobody is waiting for it any longer",
         "refused": lambda: f"{where}: {data['reason']}",
         "lost": lambda: f"the connection was lost, trying again: {data['reason']}",
     }

@@ -62,15 +62,15 @@ def _pace(client: Client, job: str, num_envs: str, workers: str | None = None) -
 
 def _number(word: str) -> int:
     if not (word.isascii() and word.isdecimal() and len(word) < 10):
-        raise UsageError(f"{word!r} is no whole number.")
+        raise UsageError(f"{word!r} is not a whole number.")
     return int(word)
 
 
 CONTROLS: dict[str, Control] = {
     "cancel": Control((), lambda client, job: client.jobs.cancel(job), "Finished episodes are kept."),
     "pause": Control((), lambda client, job: client.jobs.pause(job), "Episodes under way are played to their end."),
-    "resume": Control((), lambda client, job: client.jobs.resume(job), "It goes on after its last episode."),
-    "pace": Control(("EPISODES", "WORKERS"), _pace, "This holds from the next episode on.", optional=1),
+    "resume": Control((), lambda client, job: client.jobs.resume(job), "It continues after its last episode."),
+    "pace": Control(("EPISODES", "WORKERS"), _pace, "This applies from the next episode.", optional=1),
     "retry": Control(
         ("ENVIRONMENT",),
         lambda client, job, env_id="": client.jobs.retry(job, env_id=env_id),

@@ -93,7 +93,7 @@ class _Pushed:
             if is_over:
                 self._client.curves.end(training.id)
             print(f"{training.name}: {training.url}", file=sys.stderr)
-        print(f"{self._stored:,} entries stored that the site did not have.", file=sys.stderr)
+        print(f"{self._stored:,} new entries stored.", file=sys.stderr)
 
     def _begin(self, place: Path) -> OutsideTraining:
         inside = place.relative_to(self._path).as_posix() if place != self._path else place.stem
@@ -124,4 +124,4 @@ def _list(client: Client, *, as_json: bool) -> None:
     for one in trainings:
         last = "" if one.last_step is None else f"{one.last_step:,}"
         rows.append([one.id, one.state, one.project, one.name, last, f"{one.entries:,}", moment(one.heard)])
-    table(["training", "state", "project", "name", "step", "entries", "last heard of (UTC)"], rows)
+    table(["training", "state", "project", "name", "step", "entries", "last heard from (UTC)"], rows)

@@ -31,7 +31,7 @@ def run(number: int | None, url: str | None, as_json: bool) -> int:
     if day.verdict:
         print(f"{day.verdict}.")
     if not day.items:
-        print("Results are shown when your own try is over, and to everybody when the day is.")
+        print("Results are shown when your own try is over, and to everybody when the day is over.")
         return 0
     rows = []
     for row in day.items:

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", dest="of_all", help="list those of everybody, not only yours")
     parser.add_argument("--kind", choices=["evaluation", "training"], help="list only these")
     parser.add_argument("--state", choices=STATES, help="list only those in this state")
-    parser.add_argument("--most", type=int, default=20, metavar="N", help="list at most so many (20)")
+    parser.add_argument("--most", type=int, default=20, metavar="N", help="list at most this many (20)")
     connection.add_arguments(parser)
 
 
@@ -117,7 +117,7 @@ def _starts(job: Job) -> str:
         return f", {job.jobs_ahead:,} ahead of it" if job.jobs_ahead else ""  # a server of an earlier version
     ahead = f", {found.ahead:,} ahead of it" if found.ahead else ""
     if found.waits_for_midnight:
-        return f"{ahead}, waits until midnight, UTC, because today's CPU seconds are used up"
+        return f"{ahead}, waits until midnight UTC, because today's CPU seconds are used up"
     if found.seconds is None:
         return f"{ahead}, starts when a worker runs"
     if found.unknown:

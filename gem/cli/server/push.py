@@ -91,7 +91,7 @@ def _index(path: Path, number: int, text: bytes) -> int:
     try:
         index = json.loads(text)["index"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise UsageError(f"{path}, line {number} is no episode with an index.") from error
+        raise UsageError(f"{path}, line {number} is not an episode with an index.") from error
     if type(index) is not int:
         raise UsageError(f"{path}, line {number}: the index of an episode is a whole number.")
     return index
@@ -106,13 +106,13 @@ def _wait(client: Client, challenge: Challenge) -> Challenge:
 
 def _said(challenge: Challenge) -> str:
     if challenge.state == "sent":
-        return f"Sent. gemweb challenge says what became of it: {challenge.url}"
+        return f"Sent. gemweb challenge shows the result: {challenge.url}"
     if challenge.state == "verified":
         site = challenge.url.partition("/leaderboard/")[0]
         return f"Verified: all was executed again, and every reward agreed. {site}/leaderboard/row/{challenge.row}/"
     if challenge.state == "reported":
         return (
-            "Reported: the episodes agree but for outputs of tools that do not repeat, so nothing proves the rewards. "
+            "Reported: the episodes agree except for tool outputs that do not repeat, so nothing proves the rewards. "
             f"{challenge.url}"
         )
     return f"Not verified. {challenge.problem}"

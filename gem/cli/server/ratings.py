@@ -24,9 +24,9 @@ def run(url: str | None, as_json: bool) -> int:
         print_json(board)
         return 0
     if not board.items:
-        print("Nobody has played a public game of two yet.")
+        print("Nobody has played a public two-player game yet.")
         return 0
-    print(f"{board.games:,} games. The mean rating is 1,500; 400 points are odds of ten to one.")
+    print(f"{board.games:,} games. The mean rating is 1,500; 400 points mean odds of ten to one.")
     table(
         HEADINGS,
         [
@@ -42,5 +42,5 @@ def run(url: str | None, as_json: bool) -> int:
     )
     if board.next_game is not None:
         game = board.next_game
-        print(f"The game that tells most next: {game.first} against {game.second} in {game.env_id}")
+        print(f"The most informative next game: {game.first} against {game.second} in {game.env_id}")
     return 0

@@ -1,4 +1,4 @@
-"""`gemweb report`: send an evaluation that another program has made. Nothing of it is verified."""
+"""`gemweb report`: send an evaluation that another program has made. Nothing in it is verified."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNREAD = ("arriving", "waiting", "reading")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("file", type=Path, help="a log of Inspect, rows of verifiers, or episodes as JSON lines")
-    parser.add_argument("--name", default="", help="what pages call it until the file says it")
+    parser.add_argument("--name", default="", help="its name on pages, unless the file has one")
     parser.add_argument("--visibility", choices=("public", "unlisted", "private"), help="who may see it")
     parser.add_argument("--no-wait", action="store_true", help="do not wait until the site has read it")
     connection.add_arguments(parser)
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(*, file: Path, name: str, visibility: str | None, no_wait: bool, url: str | None, as_json: bool) -> int:
     """Send a file; the code is 1 if it cannot be read."""
     if not file.is_file():
-        raise UsageError(f"{file} is no file.")
+        raise UsageError(f"{file} is not a file.")
     with connect(url) as client:
         with ProgressBar("sent") as bar:
             report = client.reported.send(file, name=name, visibility=visibility, progress=bar)  # type: ignore[arg-type]
@@ -39,5 +39,5 @@ def run(*, file: Path, name: str, visibility: str | None, no_wait: bool, url: st
     elif report.state == "refused":
         print(f"Not readable. {report.reason}")
     else:
-        print(f"Reported: {report.episodes:,} episodes. Nothing of it is verified. {report.url}")
+        print(f"Reported: {report.episodes:,} episodes. Nothing in it is verified. {report.url}")
     return 1 if report.state == "refused" else 0

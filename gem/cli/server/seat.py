@@ -86,7 +86,7 @@ def _take_from_job(client: Client, job: str, slot: int) -> Episode:
     said = False
     while (found := client.jobs.take_seat(job, slot).episode) is None:
         if not said:
-            print("The worker lets go of the episode at its next turn.", file=sys.stderr)
+            print("The worker releases the episode at its next turn.", file=sys.stderr)
             said = True
         time.sleep(POLL_SECONDS)
     return found

@@ -219,8 +219,8 @@ def _print_power(client: Client, data: dict[str, Any], difference: float, *, as_
         return 0
     rests = {
         "paired": "the {evidence:,} seeds that both have played in the jobs {jobs}",
-        "unpaired": "{evidence:,} earlier episodes, as if the agents had nothing in common",
-        "nothing": "nothing that was played, so this is the most that it can take",
+        "unpaired": "{evidence:,} earlier episodes, treating the agents as independent",
+        "nothing": "no played episodes, so this is the worst case",
     }
     for one in found.pairs:
         print(f"{one.first} against {one.second or 'an agent that is about as good'}:")
@@ -228,7 +228,7 @@ def _print_power(client: Client, data: dict[str, Any], difference: float, *, as_
             print(f"  {one.seeds:,} seeds are too few to show any difference; it takes 10.")
         else:
             shown = amount(one.smallest_difference, "success")
-            print(f"  {one.seeds:,} seeds show a difference of {shown}, four times in five.")
+            print(f"  {one.seeds:,} seeds detect a difference of {shown} with 80 % power.")
         print(f"  A difference of {amount(difference, 'success')} takes {one.seeds_needed:,} seeds.")
         print("  This rests on " + rests[one.basis].format(evidence=one.evidence, jobs=" and ".join(one.jobs)) + ".")
     return 0
@@ -244,7 +244,7 @@ def _report(client: Client, job: Job, jobs: Sequence[JobSummary], *, follow: boo
         print_json(job)
     else:
         print("\n".join(lines))
-        print(f"gemweb logs -f {job.id} follows it, gemweb pull {job.id} fetches what comes of it.")
+        print(f"gemweb logs -f {job.id} follows it, gemweb pull {job.id} fetches its results.")
     return 0
 
 

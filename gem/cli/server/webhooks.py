@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     commands = ", ".join(f"{name} {arguments}" for name, arguments in COMMANDS.items())
     parser.add_argument("words", nargs="*", metavar="WEBHOOK", help=f"show its log; or a command: {commands}")
-    parser.add_argument("--most", type=int, default=20, metavar="N", help="show at most so many deliveries (20)")
+    parser.add_argument("--most", type=int, default=20, metavar="N", help="show at most this many deliveries (20)")
     connection.add_arguments(parser)
 
 
@@ -66,7 +66,7 @@ def _do(client: Client, name: str, words: list[str]) -> tuple[BaseModel | None, 
         client.webhooks.delete(number)
         return None, f"The webhook {number} is deleted."
     if name == "test":
-        return client.webhooks.test(number), f"A test is sent; gemweb webhooks {number} shows what was answered."
+        return client.webhooks.test(number), f"A test is sent; gemweb webhooks {number} shows the answer."
     if name == "send-again":
         return client.webhooks.send_again(number, words[1]), f"{words[1]} is sent again, with the same id."
     changes: dict[str, Callable[[], BaseModel]] = {
@@ -75,8 +75,8 @@ def _do(client: Client, name: str, words: list[str]) -> tuple[BaseModel | None, 
         "events": lambda: client.webhooks.change(number, events=words[1:]),
     }
     said = {
-        "on": "is on. It sends what waits, and what happens from now on.",
-        "off": "is off. What waits is kept.",
+        "on": "is on. It sends waiting deliveries and new events.",
+        "off": "is off. Waiting deliveries are kept.",
         "events": f"sends {', '.join(words[1:])} from now on.",
     }
     return changes[name](), f"The webhook {number} {said[name]}"
@@ -106,7 +106,7 @@ def _show(client: Client, number: int, *, most: int, as_json: bool) -> None:
         print_json(deliveries)
         return
     if not deliveries:
-        print(f"Nothing was sent yet. gemweb webhooks test {number} sends a test.")
+        print(f"Nothing has been sent yet. gemweb webhooks test {number} sends a test.")
         return
     rows = []
     for one in deliveries:

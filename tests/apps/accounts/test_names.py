@@ -97,7 +97,7 @@ def test_an_upload_by_command_has_such_a_name_too(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     (tmp_path / "policy.zip").write_bytes(b"0")
     for name in ("Expert", "a\u202eb"):
-        with pytest.raises(CommandError, match=r"reserved|cannot be seen"):
+        with pytest.raises(CommandError, match=r"reserved|invisible"):
             call_command("upload_checkpoint", str(tmp_path / "policy.zip"), "--owner", "ada", "--name", name)
     assert not Upload.objects.exists()
 

@@ -209,7 +209,7 @@ def test_an_environment_whose_turns_follow_from_outside_has_the_badge_of_what_it
     assert [badge.words for badge in badges(entry.spec, found)] == ["Keeps the contract"]
     page = client.get("/environments/terminal:Shell-v0-hard/").content.decode()
     assert "Keeps the contract" in page
-    assert "promised only by environments with exact replay" in page
+    assert "Only environments with exact replay guarantee" in page
 
 
 def test_the_badges_rest_on_what_a_check_finds_now() -> None:

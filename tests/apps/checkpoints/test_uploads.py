@@ -71,7 +71,7 @@ def test_the_page_follows_the_upload_and_its_owner_pays_for_the_check(
     record_cpu(CpuUse.Use.JOBS, {ada.pk: 1.0})
     check_uploads(accepted.slug)
     assert Upload.objects.get().attempt == 0
-    assert "goes on after midnight" in as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
+    assert "continues after midnight" in as_ada.get(accepted.get_absolute_url(), **asked).content.decode()
     settings.CPU_SECONDS_PER_DAY = None
     check_uploads(accepted.slug)
     assert CpuUse.objects.get(user=ada, use=CpuUse.Use.CHECKS).seconds > 0

@@ -27,7 +27,7 @@ def test_the_page_shows_curves_settings_and_that_nothing_is_checked(client: Clie
     training = sent(ada, "first", [0.1, 0.4], config={"lr": "<script>"})
     page = client.get(training.get_absolute_url()).content.decode()
     assert 'data-curve="m:train/reward"' in page
-    assert "nothing here has checked it" in page.replace("\n", " ").replace("        ", "")
+    assert "this site has not checked it" in page.replace("\n", " ").replace("        ", "")
     assert "<script>\\" not in page
     assert "&lt;script&gt;" in page
     points = client.get(f"{training.get_absolute_url()}curves.json").json()
@@ -59,7 +59,7 @@ def test_ours_and_others_are_compared_by_what_their_trainers_call_the_same(clien
     assert "Comparison of 2 trainings" in page
     assert "rewards/mean" in page
     assert f"{outside.get_absolute_url()}curves.json?metric=rewards%2Fmean\\u0026as=return" in page
-    assert "what these sent is reported" in page
+    assert "their curves are reported" in page
 
 
 def test_seeds_elsewhere_are_one_curve_with_an_interval(client: Client, ada: User) -> None:

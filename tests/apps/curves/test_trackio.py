@@ -81,7 +81,7 @@ def test_alerts_and_files_are_noted(trackio: Trackio) -> None:
     assert trackio.call("bulk_upload_media", uploads=[entry(1)]).status_code == 200
     training.refresh_from_db()
     assert training.notes["alert a"] == "warn: Loss: It rises. at step 9"
-    assert "only numbers and transcripts are kept" in training.notes["media"]
+    assert "only numbers and transcripts are stored" in training.notes["media"]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_an_owner_names_tags_and_notes_a_job(ada: User, as_ada: Client) -> None:
     refused = as_ada.post(f"{job.get_absolute_url()}describe/", {"name": "n" * 121, "tags": ", ".join("abcdefghijklm")})
     assert refused.status_code == 422
     assert "A name has at most 120 characters." in said(refused)
-    assert "A job has at most 12 tags; these are 13." in said(refused)
+    assert "A job has at most 12 tags; you entered 13." in said(refused)
 
 
 def test_an_archived_job_is_found_by_the_filter_only(ada: User, as_ada: Client) -> None:
@@ -54,7 +54,7 @@ def test_a_job_is_deleted_with_its_episodes(ada: User, as_ada: Client, eve: User
     assert episode is not None
     fork = play_operations.fork(episode, 1, user=eve, visitor="")
     page = said(as_ada.get(job.get_absolute_url()))
-    assert f"Its results, its log and its 3 episodes with {job.turns_done} turns will be deleted for good" in page
+    assert f"Its results, its log and its 3 episodes with {job.turns_done} turns will be deleted permanently" in page
     as_ada.post(f"{job.get_absolute_url()}delete/")
     assert not Job.objects.filter(pk=job.pk).exists()
     as_ada.logout()
@@ -86,7 +86,7 @@ def test_running_and_ranked_jobs_stay(ada: User, as_ada: Client) -> None:
     page = said(as_ada.get(ranked.get_absolute_url()))
     assert "This evaluation cannot be deleted" in page
     assert as_ada.delete(f"/api/v1/jobs/{ranked.pk}").status_code in (401, 403, 422)
-    with pytest.raises(CannotDelete, match="a row of the leaderboard rests on its episodes"):
+    with pytest.raises(CannotDelete, match="a row of the leaderboard depends on its episodes"):
         operations.delete(ranked.pk, ada)
     assert record_scores(ranked.pk) >= 0
     operations.delete(running.pk, ada)

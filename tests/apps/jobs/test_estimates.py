@@ -178,7 +178,7 @@ def test_a_server_that_counts_no_tokens_is_no_proof_that_there_are_none(as_ada: 
     assert (found.forecast.uncounted, found.exceeded, found.at_risk) == ([EASY], [], ["token"])
     form = {"agent": own.slug, "env_id": EASY, "episodes_per_env": 100, "seed": 0, "num_envs": 8, "token_budget": 10000}
     page = tight(as_ada.get("/jobs/new/estimate/", form))
-    assert f'Its server has counted no tokens</b> in <span class="id">{EASY}</span>' in page
+    assert f'Its server reported no token counts</b> in <span class="id">{EASY}</span>' in page
     assert "The token budget may stop it</b>" in page
     random = Agent.objects.get(slug="random")
     played(random, EASY, (50, 200, 0, 10.0))

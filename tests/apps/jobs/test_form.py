@@ -69,7 +69,7 @@ def test_a_search_finds_by_words_category_and_difficulty(
     buttons = [unescape(text) for text in re.findall(r'value="(?:add|remove) ([^"]*)"', found)]
     assert buttons[: len(tokens)] == tokens
     assert bool(buttons) == bool(tokens)
-    assert ("No environment has all of this" in found) == (not tokens)
+    assert ("No environment matches all of these" in found) == (not tokens)
 
 
 def test_a_benchmark_finds_its_environments(as_ada: Client) -> None:
@@ -224,7 +224,7 @@ def test_a_document_with_mistakes_is_shown_with_all_of_them(as_ada: Client, text
 
 def test_the_estimate_and_the_document_follow_the_entries(as_ada: Client) -> None:
     fragment = tight(as_ada.post("/jobs/new/estimate/", {**FORM, "agent": ["random", "expert"]}))
-    assert "Together 2 jobs with 4 episodes" in fragment
+    assert "Together, 2 jobs with 4 episodes" in fragment
     assert copied(fragment)["agents"] == ["random", "expert"]
     wrong = tight(as_ada.post("/jobs/new/estimate/", {**FORM, "seed": "x"}))
-    assert "It appears here once nothing in the form has to be corrected." in wrong
+    assert "It appears here once the form has no errors." in wrong

@@ -260,7 +260,7 @@ def test_a_sample_that_stands_in_is_named_with_its_hash(ada: User, as_ada: Clien
     assert digest[:12] in fragment
     job = play(submit(ada, MATH), agent=Mumbler())
     page = said(as_ada.get(job.get_absolute_url()))
-    assert "Played on data that stand in for the real ones." in page
+    assert "Played on stand-in data." in page
     assert digest[:12] in page
     (use,) = as_ada.get(f"/api/v1/jobs/{job.pk}/results").json()["data"]
     expected = {"env_id": MATH, "name": "built-in sample gsm8k", "hash": digest, "stands_in_for": "axon-rl/GSM-8k"}
@@ -275,7 +275,7 @@ def test_a_sample_that_stands_in_is_named_with_its_hash(ada: User, as_ada: Clien
 def test_an_environment_without_data_names_none(ada: User, as_ada: Client) -> None:
     job = play(submit(ada))
     assert datasets.used(job) == []
-    assert "stand in" not in said(as_ada.get(job.get_absolute_url()))
+    assert "stand-in" not in said(as_ada.get(job.get_absolute_url()))
 
 
 # ------------------------------------------------------------------ the log

@@ -121,13 +121,13 @@ def test_only_seeds_that_both_have_completed_are_looked_at(ada: User) -> None:
 def test_what_cannot_be_compared_is_refused_with_a_sentence(as_ada: Client, ada: User) -> None:
     other = operations.submit(ada, spec_of("random", max_turns=3))
     refused = {
-        "another turn limit": spec_of("expert", stop_against=other.pk),
+        "a different turn limit": spec_of("expert", stop_against=other.pk),
         "with the seeds 0 to 79, and this job with 0 to 89": spec_of("expert", 90, max_turns=3, stop_against=other.pk),
         "does not play game:Hangman-v0": spec_of(
             "random", env_ids=("game:Hangman-v0",), max_turns=3, stop_against=other.pk
         ),
         "There is no evaluation 000000000000": spec_of("expert", stop_against="000000000000"),
-        "Two agents are compared, and here is one": spec_of("expert", stop_against="group"),
+        "A comparison needs two agents, and there is one": spec_of("expert", stop_against="group"),
     }
     for words, spec in refused.items():
         with pytest.raises(CannotDecide, match=words):

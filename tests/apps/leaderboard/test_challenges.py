@@ -259,7 +259,7 @@ def test_whoever_sends_episodes_pays_for_their_check(ada: User, monkeypatch: pyt
     browser.force_login(ada)
     verify.results(challenge.pk)
     assert Challenge.objects.get(pk=challenge.pk).executed == 0
-    assert "goes on after midnight" in browser.get(challenge.get_absolute_url()).content.decode()
+    assert "continues after midnight" in browser.get(challenge.get_absolute_url()).content.decode()
     monkeypatch.setattr(settings, "CPU_SECONDS_PER_DAY", None)
     verify.results(challenge.pk)
     assert Challenge.objects.get(pk=challenge.pk).state == Challenge.State.VERIFIED
@@ -348,7 +348,7 @@ def test_outputs_that_do_not_repeat_make_a_reported_row(ada: User, monkeypatch: 
     assert not Job.objects.exists()
     assert erase() == 1
     assert not Batch.objects.exists()
-    assert "Nothing is proved" in Client().get(row.get_absolute_url()).content.decode()
+    assert "nothing proves them" in Client().get(row.get_absolute_url()).content.decode()
 
 
 def test_a_challenge_through_the_api_and_the_form(ada: User, season: Season) -> None:
@@ -390,7 +390,7 @@ def test_a_reported_row_says_that_nothing_is_proved(ada: User) -> None:
     row = ReportedRow.objects.get()
     entries = benchmarks.load(NAME).entries
     assert row.score == pytest.approx(sum(entry.score(0.5) for entry in entries) / len(entries))
-    assert "Nothing is proved" in Client().get(row.get_absolute_url()).content.decode()
+    assert "nothing proves them" in Client().get(row.get_absolute_url()).content.decode()
     assert "paper 70b" in Client().get(f"/leaderboard/elsewhere/?benchmark={NAME}").content.decode()
     assert "paper 70b" not in [score.agent.name for score in Score.objects.of(benchmarks.load(NAME)).newest()]
     listed = Client().get(f"/api/v1/benchmarks/{NAME}/reported").json()["items"]

@@ -115,7 +115,7 @@ def test_the_re_execution_of_a_row_counts_for_its_submitter_and_waits_at_their_l
     assert not checks.check_next()
     assert not wake_workers()
     address = job.reexecution.job.scores.get(env_id="").get_absolute_url()
-    why = "You have used your CPU seconds of today."
+    why = "You have used up today&#x27;s CPU seconds."
     assert why in client.get(address).content.decode()
     assert why not in Client().get(address).content.decode()
     others = ranked_job(None)  # the site has no limit
@@ -330,4 +330,4 @@ def test_a_row_is_reproduced_on_another_machine(
 @pytest.mark.parametrize("row", ["x", "12.5", "https://gemweb.example/jobs/7/", "9" * 19])
 def test_what_is_no_row_is_refused(row: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", row]) == 2
-    assert "is no row" in capsys.readouterr().err
+    assert "is not a row" in capsys.readouterr().err

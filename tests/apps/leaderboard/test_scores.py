@@ -220,7 +220,7 @@ def test_a_row_with_missing_episodes_is_partial_and_stand_in_data_are_named(agen
     Score.objects.filter(pk=overall.pk).update(errors=3)
     page = tight(client.get(f"/leaderboard/?benchmark=games&row={overall.pk}"))
     assert "partial, 3 missing" in page
-    assert "Some data stand in for the real ones:" in page
+    assert "Some environments use stand-in data:" in page
     assert PAGES_HASH[:12] in page
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv?benchmark=games").content.decode()))
     assert line["partial"] == "yes"

@@ -204,7 +204,7 @@ def test_a_ranked_job_is_played_whole_and_every_try_counts(season: Season) -> No
         controls.cancel_episode(jobs[0].pk, owner, 0, counts=False)
     cancelled = job_operations.cancel(jobs[0].pk, owner)
     assert tries_of(cancelled) == tries_of(jobs[1]) == 2
-    assert "try that is counted" in reason_to_keep(cancelled)
+    assert "counts as a try" in reason_to_keep(cancelled)
     assert tries_of(submit(None)) == 1
 
 

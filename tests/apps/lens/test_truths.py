@@ -164,7 +164,7 @@ def test_an_episode_that_is_deleted_ends_its_measurement(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("limit", "words"), [("TURN_SECONDS", "one turn take more"), ("MOST_SECONDS", "the most for one measurement")]
+    ("limit", "words"), [("TURN_SECONDS", "one turn take more"), ("MOST_SECONDS", "the limit for one measurement")]
 )
 def test_it_takes_no_longer_than_it_may(limit: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(computing, limit, 0.0)

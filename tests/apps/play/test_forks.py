@@ -259,7 +259,7 @@ def test_the_page_draws_the_tree_and_lists_its_ends(client: Client) -> None:
     branch = fork(first, 1, [8, SECRET])
     page = tight(client.get(f"/episodes/{first.pk}/forks/1/"))
     for part in (
-        "1 way on",
+        "1 branch",
         "1 of 1 solved",
         f'href="/episodes/{branch.pk}/"',
         "expert, from turn 1, solved, return 1.00",

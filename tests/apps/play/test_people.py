@@ -31,7 +31,7 @@ def lobby(person: Person) -> str:
 def test_an_open_seat_stands_in_the_lobby_of_others_and_whoever_takes_it_plays() -> None:
     host, guest = Person(), Person()
     episode = offered(host)
-    assert "You wait for an opponent" in host.page(episode)
+    assert "Waiting for an opponent" in host.page(episode)
     assert "Looking for an opponent" not in lobby(host), "it is their own"
     assert "Looking for an opponent" in lobby(guest)
     assert "Take the seat" not in host.page(episode)

@@ -190,7 +190,7 @@ def test_the_page_of_the_seat_and_what_everybody_else_sees() -> None:
     assert other.post(f"/play/{episode.pk}/take-seat/").status_code == 403
     assert person.client.post(f"/play/{episode.pk}/take-seat/")["Location"] == address
     page = tight(person.client.get(address))
-    for part in ("have the seat", "Hand back now", "A note for the agent", "does not rank", "reads no notes"):
+    for part in ("have the seat", "Hand back now", "A note for the agent", "not ranked", "reads no notes"):
         assert part in page
     assert "Give up" not in page
     assert person.send(episode, box(12)).status_code == 200

@@ -81,7 +81,7 @@ def test_an_upload_of_verifiers_becomes_an_evaluation_with_transcripts(prime: Pr
     assert (row.episodes, row.mean_reward, row.errors, row.state) == (2, 0.75, 1, "done")
     assert (row.metrics, row.config, row.environments) == ({"reward": 0.75}, {"n": 1}, ["wordle"])
     page = client.get(row.get_absolute_url()).content.decode()
-    assert "Nothing here has checked them" in page
+    assert "This site has not checked them" in page
     assert "qwen" in page
 
 

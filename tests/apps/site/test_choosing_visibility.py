@@ -162,7 +162,7 @@ def test_saving_a_visibility_is_told_after_it_was_saved(
 ) -> None:
     episode = play.begin(ENV_ID, seed=1, user=ada, visitor="", visibility="public")
     answer = as_ada.post(f"/episodes/{episode.pk}/visibility/", {"visibility": "private"}, follow=True)
-    assert "Saved. Private means: only you, and those who run this site." in answer.content.decode()
+    assert "Saved. Private means: only you and the administrators of this site." in answer.content.decode()
     as_ada.raise_request_exception = False
     monkeypatch.delattr("apps.episodes.operations.Episode")  # nothing can be saved
     as_ada.post(f"/episodes/{episode.pk}/visibility/", {"visibility": "public"})

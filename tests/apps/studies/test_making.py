@@ -188,7 +188,7 @@ def test_a_run_whose_workers_have_died_fails(ada: User) -> None:
         StudyRun.objects.filter(pk=claim.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     recording.fail_worn()
     row = StudyRun.objects.get(pk=claim.pk)
-    assert (row.state, row.sentence) == ("failed", "Workers that made this run have ended each time.")
+    assert (row.state, row.sentence) == ("failed", "The workers that made this run died every time.")
 
 
 def test_a_kept_policy_becomes_an_agent_as_visible_as_the_study(ada: User, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_a_run_whose_settings_are_no_longer_valid_has_a_page(as_ada: Client, ada
     StudyRun.objects.filter(study=study, number=0).update(tuned=5.0, state=StudyRun.State.FAILED, sentence="Too much.")
     page = tight(as_ada.get(f"{study.get_absolute_url()}runs/0/"))
     assert "Too much." in page
-    assert "Train this once more" not in page
+    assert "Train this again" not in page
 
 
 def test_results_are_downloaded_in_the_form_of_the_repository(as_ada: Client, ada: User, tmp_path: Path) -> None:

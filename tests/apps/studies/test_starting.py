@@ -110,7 +110,7 @@ def test_one_person_may_have_only_so_many(ada: User) -> None:
         ({"seeds": 1}, "seeds has to be at least 2"),
         ({"environments": {"x": {"recipe": "gcdd"}}}, "Did you mean gcd?"),
         ({"variants": {"x": {"title": "x", "settings": {"learning_rat": 1}}}}, "Did you mean learning_rate?"),
-        ({"environments": {"x": {"recipe": "gcd", "model": "agent:mine"}}}, "name no agent"),
+        ({"environments": {"x": {"recipe": "gcd", "model": "agent:mine"}}}, "do not name an agent"),
         ({"wrong": 1}, "There is no setting wrong"),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(changes: dict[str, Any], s
     ],
 )
 def test_a_plan_names_no_files_or_addresses_of_the_server(changes: dict[str, Any], ada: User) -> None:
-    with pytest.raises(Unfit, match="only the people who run this site may"):
+    with pytest.raises(Unfit, match="only administrators of this site may"):
         own_plan(ada, {**PLAN, **changes})
 
 

@@ -47,7 +47,7 @@ def test_what_reaches_beyond_the_site_is_refused(as_ada: Client, what: str, monk
     monkeypatch.setattr(TrainingSpec, "model_validate", _never)
     answer = as_ada.post("/jobs/train/", {"env_id": ENV_ID, "more": json.dumps(BEYOND[what])})
     assert answer.status_code == 422
-    assert "the people who run this site" in answer.content.decode()
+    assert "administrators of this site" in answer.content.decode()
     assert not Job.objects.exists()
 
 

@@ -228,6 +228,6 @@ def test_what_others_trained_is_not_offered_but_may_be_watched(as_ada: Client, a
     as_ada.logout()
     answer = as_ada.post("/play/watch/new/", {"env_id": ENV_ID, "agent": agent.slug, "pace": "1"})
     assert answer.status_code == 422, "without an account the built-in agents play"
-    said = f"<b>{agent.name}</b> plays only for people with an account."
+    said = f"<b>{agent.name}</b> is available only to people with an account."
     for page in ("play/watch/new/?agent=", "play/duel/new/?second=", "play/new/?opponent=", "jobs/new/?agent="):
         assert said in as_ada.get(f"/{page}{agent.slug}").content.decode(), page

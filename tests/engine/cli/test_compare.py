@@ -31,7 +31,7 @@ def test_it_says_which_agent_is_better_and_where(run: Run, files: tuple[Path, Pa
     assert "expert solves" in verdict
     assert "more than random" in verdict
     assert [line.split()[0] for line in lines if line.endswith("B better")] == [ENV_ID, OTHER, "all,"]
-    assert "A difference of 3.0 points is shown four times in five by" in out
+    assert "A difference of 3.0 points takes" in out
     assert "Caution" not in out
 
 

@@ -46,7 +46,7 @@ def test_a_study_with_recorded_results_is_a_figure_at_once(logged_in: Page) -> N
     page.locator("a.ep").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^guess-ten, discount [\d.]+, seed 0"))
     check_looks(page)
-    page.get_by_role("link", name="Train this once more").click()
+    page.get_by_role("link", name="Train this again").click()
     expect(page.get_by_label("Environment", exact=True)).to_have_value("game:GuessTheNumber-v0-easy")
 
 

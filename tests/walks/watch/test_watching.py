@@ -43,7 +43,7 @@ def test_it_is_paused_stepped_resumed_and_stopped(page: Page) -> None:
     page.get_by_label("Note").fill("You are nearly there.")
     page.get_by_role("button", name="Leave the note").click()
     expect(page.locator(".turn-note")).to_have_count(3)
-    expect(page.get_by_text("does not rank")).to_be_visible()
+    expect(page.get_by_text("not ranked")).to_be_visible()
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Stop").click()
     expect(page.locator("#end")).to_contain_text("Given up")
