@@ -335,7 +335,7 @@ def test_a_cancelled_job_that_was_followed_is_no_success(logged_in: Run) -> None
     assert "from the next episode" in logged_in("jobs", "pace", job, "2", "1")[1]
     assert "2 episodes at a time, at most 1 worker" in logged_in("logs", job)[1]
     assert "is paused" in logged_in("jobs", "pause", job)[1]
-    assert "goes on" in logged_in("jobs", "resume", job)[1]
+    assert "continues" in logged_in("jobs", "resume", job)[1]
     assert "cancelled" in logged_in("jobs", "cancel", job)[1]
     assert logged_in("logs", "-f", job)[0] == 1
 
