@@ -112,7 +112,7 @@ def test_push_sends_the_last_line_of_every_episode(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in gzip.decompress(packed.read_bytes()).splitlines()]
     assert lines == [{"index": 1, "n": 2}, {"index": 0, "n": 3}]
     second.write_text("[]", "utf-8")
-    with pytest.raises(UsageError, match=r"b\.jsonl, line 1 is no episode"):
+    with pytest.raises(UsageError, match=r"b\.jsonl, line 1 is not an episode"):
         push._pack([first, second], packed)
 
 
