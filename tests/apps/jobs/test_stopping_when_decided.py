@@ -149,7 +149,7 @@ def test_what_cannot_be_compared_is_refused_with_a_sentence(as_ada: Client, ada:
         },
     )
     assert form.status_code == 422
-    assert "has another turn limit" in form.content.decode()
+    assert "has a different turn limit" in form.content.decode()
     ranked = as_ada.post(
         "/api/v1/jobs", {"agent": "expert", "benchmark": "games", "stop_against": other.pk}, "application/json"
     )
