@@ -335,7 +335,7 @@ def test_without_cpu_seconds_nobody_begins_forks_or_takes_back_a_game_against_an
     ]:
         answer = person.client.post(address, fields)
         assert answer.status_code == 429, address
-        assert b"CPU seconds of today" in answer.content
+        assert b"CPU seconds today" in answer.content
     assert Episode.objects.count() == 2
     assert Episode.objects.get(pk=running.pk).status == Episode.Status.RUNNING
 
