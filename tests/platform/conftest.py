@@ -31,7 +31,7 @@ class BroughtBack:
 
     file: Path
     state: Path
-    rows: list[tuple[object, ...]]
+    rows: set[tuple[object, ...]]
     """Some of the turns at the time of the backup."""
     endpoint_keys: str
     site_keys: bytes
@@ -41,7 +41,7 @@ class BroughtBack:
 
 
 TURNS = """
-SELECT id, action FROM episodes_turn JOIN episodes_episode ON id = episode_id ORDER BY id, number LIMIT 500
+SELECT episode_id, number, action FROM episodes_turn
 """
 
 
@@ -80,7 +80,7 @@ def brought_back(stack: Stack) -> Iterator[BroughtBack]:
     (runs / weights).write_bytes(b"weights")
     (runs / "half.new").write_text("half written")
     with psycopg.connect(stack.database_url) as connection:
-        rows = connection.execute(TURNS).fetchall()
+        rows = set(connection.execute(TURNS))
         connection.execute("CREATE TABLE kept AS SELECT 'still here' AS word")
     for verb, place in (("write", stack.state_dir), ("restore", state)):
         done = backup(verb, place, file)

@@ -41,7 +41,7 @@ def test_a_running_site_is_brought_back_somewhere_else(stack: Stack, brought_bac
     assert not (state / "runs" / "half.new").exists()
     with database_of(state) as url, psycopg.connect(url) as connection:
         assert connection.execute("SELECT word FROM kept").fetchone() == ("still here",)
-        assert connection.execute(TURNS).fetchall() == brought_back.rows
+        assert brought_back.rows <= set(connection.execute(TURNS))  # workers may have played on before the backup
         sealed = dict(connection.execute("SELECT key_id, sealed_key FROM leaderboard_sitekey").fetchall())
     published = SiteKeys.read(brought_back.site_keys).keys
     assert sealed.keys() == {key.id for key in published}
