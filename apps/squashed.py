@@ -13,8 +13,8 @@ from django.db.migrations.operations.models import CreateModel
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 
-LAST_WITH_ALL = "0939e429"
-"""The last commit that has every migration that the squashed ones replace."""
+LAST_WITH_ALL = "eb12a88f"
+"""A commit that has every migration that the squashed ones replace."""
 
 
 def replaced() -> set[tuple[str, str]]:
