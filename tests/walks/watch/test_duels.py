@@ -34,10 +34,11 @@ def counts(page: Page) -> list[int]:
 
 
 def test_two_agents_play_and_spectators_see_the_verdict(page: Page, second_page: Callable[[], Page]) -> None:
-    address = begin(page, GUESS, "expert", "random", seed=7)
+    address = begin(page, GUESS, "expert", "random", seed=7, pace="5")  # so that the second page comes before the end
     other = second_page()
     other.goto(address)
     expect(page.locator("#spectators")).to_have_text("2 watching")
+    page.get_by_label("Pace", exact=True).select_option("0.25")
     for watcher in (page, other):
         expect(watcher.locator("#verdict")).to_contain_text("expert wins.", timeout=30_000)
         expect(side(watcher, 0)).to_contain_text("Solved")

@@ -52,11 +52,11 @@ def test_it_is_paused_stepped_resumed_and_stopped(page: Page) -> None:
 
 def test_others_watch_and_a_late_one_gets_the_history(page: Page, second_page: Callable[[], Page]) -> None:
     move(page)
-    address = start(page, "game:Minesweeper-v0-easy", seed=6)
+    address = start(page, "game:Minesweeper-v0-easy", seed=6, pace="5")  # so that nobody comes after its end
     other = second_page()
     other.goto(address)
     expect(page.locator("#spectators")).to_have_text("2 watching")
-    expect(page.locator("#t3")).to_be_visible()
+    expect(page.locator("#t1")).to_be_visible()
     page.get_by_role("button", name="Pause").click()
     expect(other.locator("#scoreline")).to_contain_text("paused")
     late = second_page()
@@ -64,6 +64,7 @@ def test_others_watch_and_a_late_one_gets_the_history(page: Page, second_page: C
     expect(late.locator("#t1")).to_be_visible()
     expect(late.locator("#spectators")).to_have_text("3 watching")
     expect(late.get_by_role("button", name="Resume")).to_have_count(0)
+    page.get_by_label("Pace", exact=True).select_option("0.25")
     page.get_by_role("button", name="Resume").click()
     for watcher in (page, other, late):
         expect(watcher.locator("#end")).to_contain_text("olved", timeout=30_000)
