@@ -4,7 +4,7 @@
 
 Held-out success is measured before and after each training, on `EPISODES` seeds that no training meets. The result is
 as promised if each seed's share has a 95 % interval that meets the recorded one, and if it is apart from that before
-and from that of the commonest action alone.
+and from that of the commonest action alone. Recipes with self-play are measured by `bench.training.self_play_recipe`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bench.training import self_play_recipe
 from gem.cli.output.tables import table
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord
 from gem.training import recipes, results
-from gem.training.results import RecipeResult, SeedResult
+from gem.training.results import RecipeResult, SeedResult, SelfPlayResult
 from gem.training.spec import TrainingSpec, read_spec
 
 EPISODES = 500
@@ -39,10 +40,13 @@ def measure(name: str, seeds: int, folder: Path | None = None) -> RecipeResult:
 
 def check(name: str, seeds: int, *, record: bool, folder: Path | None = None) -> int:
     """Measure, print, and return the exit code: 0 if the result is as promised (or, with `record`, clear)."""
-    promised = results.result_of(name)
-    if promised is None and not record:
+    is_self_play = bool(recipes.data(name).get("self_play"))
+    if (results.self_play_result_of if is_self_play else results.result_of)(name) is None and not record:
         print(f"Nothing is recorded for {name}. Record what it reaches with --record.", file=sys.stderr)
         return 2
+    if is_self_play:
+        return _check_self_play(name, seeds, record=record, folder=folder)
+    promised = results.result_of(name)
     found = measure(name, seeds, folder)
     verdicts = [_verdict(found, place, None if record else promised) for place in range(len(found.seeds))]
     rows = [
@@ -58,10 +62,23 @@ def check(name: str, seeds: int, *, record: bool, folder: Path | None = None) ->
     ]
     table([f"{name}, seed", "before", "after", "greedy", "CPU s", ""], rows)
     if record and not any(verdicts):
-        results.FOLDER.mkdir(exist_ok=True)
-        text = json.dumps(found.model_dump(mode="json"), indent=1)
-        (results.FOLDER / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        _write(found, results.FOLDER)
     return 1 if any(verdicts) else 0
+
+
+def _check_self_play(name: str, seeds: int, *, record: bool, folder: Path | None) -> int:
+    with _place(folder) as place:
+        found = self_play_recipe.measure(name, seeds, place, _commit())
+    is_as_promised = self_play_recipe.show(found, None if record else results.self_play_result_of(name))
+    if record and is_as_promised:
+        _write(found, results.SELF_PLAY_FOLDER)
+    return 0 if is_as_promised else 1
+
+
+def _write(found: RecipeResult | SelfPlayResult, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    text = json.dumps(found.model_dump(mode="json"), indent=1)
+    (folder / f"{found.recipe}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _trained(name: str, seed: int, place: Path) -> SeedResult:

@@ -114,7 +114,7 @@ def _list_recipes(*, as_json: bool) -> int:
 
 def _as_data(recipe: recipes.Recipe) -> dict[str, Any]:
     """A recipe for programs. `expected` is what was measured here; None if that was not done in full."""
-    result = recipe.result
+    result = recipe.result or recipe.self_play_result
     return {
         "name": recipe.name,
         "summary": recipe.summary,

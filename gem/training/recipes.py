@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from gem.errors import InvalidArgument
-from gem.training.results import RecipeResult, result_of
+from gem.training.results import RecipeResult, SelfPlayResult, result_of, self_play_result_of
 from gem.training.spec import TrainingSpec, read_spec
 from gem.validation.near import did_you_mean
 
@@ -39,8 +39,13 @@ class Recipe(BaseModel):
 
     @property
     def result(self) -> RecipeResult | None:
-        """What it reached here; None if that was not measured in full."""
+        """What it reached here; None if that was not measured in full, or if it is trained by self-play."""
         return result_of(self.name)
+
+    @property
+    def self_play_result(self) -> SelfPlayResult | None:
+        """What it reached here by self-play; None if that was not measured, or if it plays one seat."""
+        return self_play_result_of(self.name)
 
     @property
     def changes_environment(self) -> bool:
@@ -68,7 +73,7 @@ def read_file(path: Path) -> list[Recipe]:
         summary = changes.pop("summary", content["summary"])
         spec = {**content["spec"], **changes}
         summary = summary.format(env_id=spec["env_id"])
-        result = result_of(name)
+        result = result_of(name) or self_play_result_of(name)
         expected = content.get("expected", NOT_MEASURED) if result is None else result.in_words
         recipes.append(Recipe(**{**content, "name": name, "summary": summary, "spec": spec, "expected": expected}))
     return recipes

@@ -1,4 +1,8 @@
-"""What the recipes reached here: a file for each, which `python -m bench.training --recipe NAME --record` writes."""
+"""What the recipes reached here: a file for each, which `python -m bench.training --recipe NAME --record` writes.
+
+A recipe for one seat is measured by the episodes that it solves. With self-play, that says little: such a recipe is
+measured by the games that it loses against an opponent, and by what a best opponent wins from it.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gem.evaluation.scores import Interval, wilson
 
 FOLDER = Path(__file__).parent / "recipes" / "results"
+SELF_PLAY_FOLDER = FOLDER / "self_play"
 CURVE_POINTS = 40
 """A curve has so many points at most: each is the mean of equally many updates."""
 
@@ -93,6 +98,96 @@ class RecipeResult(BaseModel):
         return wilson(solved, self.episodes)
 
 
+class Tally(BaseModel):
+    """Games by their outcome."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    won: int
+    tied: int
+    lost: int
+
+
+class SelfPlaySeedResult(BaseModel):
+    """One training of a recipe with self-play."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seed: int
+    before: Tally
+    """Games against the opponent on held-out seeds, as the policy was before the training."""
+    after: Tally
+    exploitability_before: float | None = None
+    """See `gem.training.study.exploitability`; None in games where it is not computed."""
+    exploitability_after: float | None = None
+    cpu_seconds: float
+    """Of one thread, with the measurements during the training."""
+    curve: tuple[tuple[int, float], ...] = ()
+    """Updates, each with the exploitability after it."""
+
+
+class SelfPlayResult(BaseModel):
+    """The trainings of a recipe with self-play, each with another seed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    recipe: str
+    commit: str = Field(max_length=40)
+    opponent: str
+    """Against whom the games were played."""
+    episodes: int
+    """Games of each evaluation."""
+    unit: str = ""
+    """Of the exploitability."""
+    seeds: tuple[SelfPlaySeedResult, ...]
+
+    @property
+    def expected(self) -> dict[str, Any]:
+        """The block for programs: games lost and exploitability before and, for each seed, after the training."""
+        first = self.seeds[0]
+        return {
+            "opponent": self.opponent,
+            "lost_before": round(first.before.lost / self.episodes, 3),
+            "lost_after": [round(one.after.lost / self.episodes, 3) for one in self.seeds],
+            "exploitability_before": first.exploitability_before,
+            "exploitability_after": [one.exploitability_after for one in self.seeds],
+            "cpu_seconds": [round(one.cpu_seconds) for one in self.seeds],
+            "episodes": self.episodes,
+            "commit": self.commit,
+        }
+
+    @property
+    def improves(self) -> bool:
+        """Whether each seed ends with a lower exploitability, or loses clearly fewer games than before."""
+        return all(self.falls(one) or self.loses_less(one) for one in self.seeds)
+
+    def falls(self, one: SelfPlaySeedResult) -> bool:
+        """Whether a best opponent wins less from the policy after the training than before it."""
+        before, after = one.exploitability_before, one.exploitability_after
+        return before is not None and after is not None and after < before
+
+    def loses_less(self, one: SelfPlaySeedResult) -> bool:
+        """Whether the 95 % intervals of the shares of lost games before and after do not overlap, and it fell."""
+        return wilson(one.after.lost, self.episodes).high < wilson(one.before.lost, self.episodes).low
+
+    @property
+    def in_words(self) -> str:
+        """The result as a sentence."""
+        spent = [round(one.cpu_seconds) for one in self.seeds]
+        seconds = f"{spent[0]}" if min(spent) == max(spent) else f"{min(spent)} to {max(spent)}"
+        lost = ", ".join(str(one.after.lost) for one in self.seeds)
+        sentences = [
+            f"Of {self.episodes} games against the agent {self.opponent} it loses {self.seeds[0].before.lost} before "
+            f"and {lost} after the training, in {seconds} CPU seconds; {len(self.seeds)} seeds."
+        ]
+        before = self.seeds[0].exploitability_before
+        after = [one.exploitability_after for one in self.seeds if one.exploitability_after is not None]
+        if before is not None and after:
+            wins = ", ".join(f"{value:.2f}" for value in after)
+            sentences.append(f"A best opponent wins {before:.2f} {self.unit} from it before, and {wins} after.")
+        return " ".join(sentences)
+
+
 def condensed(values: list[float]) -> tuple[float, ...]:
     """A curve with `CURVE_POINTS` points at most, each the mean of equally many values."""
     count = min(len(values), CURVE_POINTS)
@@ -106,3 +201,10 @@ def result_of(recipe: str) -> RecipeResult | None:
     """What a recipe reached; None if it was not measured here."""
     path = FOLDER / f"{recipe}.json"
     return RecipeResult.model_validate_json(path.read_bytes()) if path.exists() else None
+
+
+@cache
+def self_play_result_of(recipe: str) -> SelfPlayResult | None:
+    """What a recipe with self-play reached; None if it was not measured here."""
+    path = SELF_PLAY_FOLDER / f"{recipe}.json"
+    return SelfPlayResult.model_validate_json(path.read_bytes()) if path.exists() else None
