@@ -112,7 +112,7 @@ class Agent(Moderated):
         PERSON = "person", "a person"
 
     class Openness(models.TextChoices):
-        UNKNOWN = "", "not said"
+        UNKNOWN = "", "not stated"
         OPEN = "open", "open weights"
         CLOSED = "closed", "closed weights"
 

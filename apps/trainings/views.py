@@ -55,7 +55,7 @@ def learned_here(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def credit(request: HttpRequest) -> HttpResponse:
-    """How good the credit of each algorithm was during trainings, with the truth beside it."""
+    """How good the credit of each algorithm was during trainings, compared with exact values."""
     return render(request, "trainings/credit.html", {"plots": pages.credit_plots()})
 
 

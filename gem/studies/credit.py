@@ -1,4 +1,4 @@
-"""How good the credit of each algorithm is during a training, with the truth beside it: what was measured.
+"""How good the credit of each algorithm is during a training, compared with exact values: what was measured.
 
 `gem.studies.judging` measures it. What is compared is the credit of a batch: how an algorithm would do with more of
 them is another question, which `gem.studies.study` answers.

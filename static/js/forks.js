@@ -50,13 +50,13 @@ function estimate(agent, count) {
   return `About ${parts.join(", ")}, from ${from} of this agent here.`;
 }
 
-/** What the button and the command say; where the episode is over, nobody can go on. */
+/** What the button and the command say; where the episode is over, nobody can continue. */
 function say() {
   const chosen = new FormData(form);
   const agent = chosen.get("agent") === "other" ? chosen.get("other") : chosen.get("agent");
   const count = Number(chosen.get("count"));
   const times = count === 1 ? "once" : `${count} times`;
-  form.querySelector("[data-go-on-words]").textContent = agent === "you" ? "Play on from here" : `Go on ${times}`;
+  form.querySelector("[data-go-on-words]").textContent = agent === "you" ? "Play on from here" : `Continue ${times}`;
   const more = agent === "you" ? "" : ` --agent ${agent}${count === 1 ? "" : ` --count ${count}`}`;
   const command = `gemweb fork ${form.dataset.id} ${scrubber.value}${more}`;
   form.querySelector("[data-takes]").textContent = estimate(agent, count);

@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
                     ('listed', models.BooleanField(db_default=True, default=True)),
                     ('declared_nature', models.CharField(blank=True, choices=[('model', 'a language model'), ('program', 'a program'), ('person', 'a person')], db_default='', default='', max_length=8)),
                     ('parameters', models.PositiveBigIntegerField(blank=True, null=True)),
-                    ('openness', models.CharField(blank=True, choices=[('', 'not said'), ('open', 'open weights'), ('closed', 'closed weights')], db_default='', default='', max_length=8)),
+                    ('openness', models.CharField(blank=True, choices=[('', 'not stated'), ('open', 'open weights'), ('closed', 'closed weights')], db_default='', default='', max_length=8)),
                     ('plays_daily', models.BooleanField(db_default=False, default=False)),
                     ('created', models.DateTimeField(auto_now_add=True)),
                     ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='agents', to=settings.AUTH_USER_MODEL)),

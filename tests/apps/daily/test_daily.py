@@ -52,7 +52,7 @@ def test_a_person_has_one_try_and_goes_on_with_it() -> None:
     assert client.post(reverse("daily:begin"))["Location"] == episode.get_absolute_url()
     assert Try.objects.get().episode == episode
     assert episode.seed < 0
-    assert "Go on" in client.get(reverse("daily:today")).content.decode()
+    assert "Continue" in client.get(reverse("daily:today")).content.decode()
 
 
 def test_nobody_sees_results_before_their_own_try_is_over() -> None:

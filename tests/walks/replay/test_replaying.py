@@ -175,7 +175,7 @@ def test_one_plays_on_from_any_turn(page: Page, address: str) -> None:
     page.locator("[data-go-on] .choices").get_by_text("random").click()
     page.locator("[data-go-on] .times").get_by_text("4").click()
     expect(page.locator("[data-command]")).to_contain_text("1 --agent random --count 4")
-    page.get_by_role("button", name="Go on 4 times").click()
+    page.get_by_role("button", name="Continue 4 times").click()
     expect(ends).to_have_count(6)
     ends.last.locator("text").first.click()
     expect(page).to_have_url(re.compile(r"/episodes/\w+/$"))
