@@ -71,8 +71,8 @@ KINDS: dict[AlarmName, AlarmKind] = {
     "entropy": AlarmKind(
         "Entropy collapsed",
         "entropy",
-        "The entropy has fallen to {value:.3g} nats ({start:.3g} at the start), and no more is solved than at the "
-        "start: the policy always acts in the same way, so it tries nothing new and cannot learn more.",
+        "The entropy has fallen to {value:.3g} nats ({start:.3g} at the start), and the results are no "
+        "better than at the start: the policy always acts in the same way, so it tries nothing new and cannot learn more.",
         "Begin again, or fork an earlier checkpoint, with a larger entropy_bonus (0.002 to 0.01), a lower "
         "learning_rate or more episodes.",
     ),
@@ -203,6 +203,8 @@ class Watch:
         self._curves = {kind.metric: Curve() for kind in KINDS.values()}
         self._returns, self._successes = Curve(), Curve()
         """Return and share solved in the present stage of the curriculum: those of easier stages differ."""
+        self._pool_scores = Curve()
+        """With self-play, the score against the pool."""
         self._episodes = 0.0
         self._spells = {name: _Spell(FLAT_IN_A_ROW if name == "flat" else IN_A_ROW) for name in NAMES}
 
@@ -217,6 +219,7 @@ class Watch:
         self._returns.add(None if is_self_play else row.get("return"))
         episodes = row.get("episodes") or self._episodes
         self._successes.add(None if is_self_play else row.get("success"), of=episodes - self._episodes)
+        self._pool_scores.add(row.get("pool_score"), of=row.get("pool_games") or 1.0)
         self._episodes = episodes
         for name, check in _CHECKS.items():
             self._spells[name].add(self._update, *check(self))
@@ -273,8 +276,12 @@ class Watch:
 
     @property
     def _is_better(self) -> bool:
-        """Whether clearly more is solved than at the start; if nothing ever was, whether the return is higher."""
+        """Whether clearly more is solved than at the start; if nothing ever was, whether the return is higher.
+
+        With self-play, whether the score against the pool is higher, although the pool gets better as well.
+        """
         curve = self._successes if self._curves["success"].highest > 0 else self._returns
+        curve = self._pool_scores if self._pool_scores.count else curve
         return -curve.fall > ERRORS * curve.error
 
 

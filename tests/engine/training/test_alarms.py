@@ -145,6 +145,15 @@ def test_without_success_the_return_says_whether_low_entropy_is_bad() -> None:
     assert set(by_name(spliced(start, steady(20, success=0.0, entropy=0.01)))) == {"entropy"}
 
 
+@pytest.mark.parametrize(("later_score", "names"), [(0.5, set()), (0.25, {"entropy"})])
+def test_with_self_play_the_score_against_the_pool_says_whether_low_entropy_is_bad(
+    later_score: float, names: set[str]
+) -> None:
+    drawn = {"success": 0.0, "pool_games": 200.0}
+    rows = spliced(steady(10, **drawn, pool_score=0.2), steady(15, **drawn, entropy=0.01, pool_score=later_score))
+    assert set(by_name(rows)) == names
+
+
 def test_missing_and_infinite_metrics_raise_nothing() -> None:
     assert find_alarms([]) == ()
     assert find_alarms({"update": i} for i in range(1, 30)) == ()

@@ -64,10 +64,13 @@ def test_others_watch_and_a_late_one_gets_the_history(page: Page, second_page: C
     expect(late.locator("#t1")).to_be_visible()
     expect(late.locator("#spectators")).to_have_text("3 watching")
     expect(late.get_by_role("button", name="Resume")).to_have_count(0)
+    late.set_viewport_size({"width": 390, "height": 900})
+    place = late.locator("#board").bounding_box()
     page.get_by_label("Pace", exact=True).select_option("0.25")
     page.get_by_role("button", name="Resume").click()
     for watcher in (page, other, late):
         expect(watcher.locator("#end")).to_contain_text("olved", timeout=30_000)
+    assert late.locator("#board").bounding_box() == place  # at its end, nothing above the board grows or shrinks
     boards = {watcher.locator("#board .board").inner_text() for watcher in (page, other, late)}
     histories = {" ".join(watcher.locator("#turns li code").all_inner_texts()) for watcher in (page, other, late)}
     assert len(boards) == len(histories) == 1
