@@ -85,7 +85,7 @@ class RecipeResult(BaseModel):
         seconds = f"{spent[0]}" if min(spent) == max(spent) else f"{min(spent)} to {max(spent)}"
         sentence = (
             f"From {before} to {after} solved of {self.episodes} episodes on other seeds, in {seconds} CPU seconds; "
-            f"{len(self.seeds)} seeds."
+            f"{len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}."
         )
         constants = [one.constant / self.episodes for one in self.seeds if one.constant is not None]
         if not constants:
@@ -178,7 +178,8 @@ class SelfPlayResult(BaseModel):
         lost = ", ".join(str(one.after.lost) for one in self.seeds)
         sentences = [
             f"Of {self.episodes} games against the agent {self.opponent} it loses {self.seeds[0].before.lost} before "
-            f"and {lost} after the training, in {seconds} CPU seconds; {len(self.seeds)} seeds."
+            f"and {lost} after the training, in {seconds} CPU seconds; {len(self.seeds)} "
+            f"seed{'s' * (len(self.seeds) > 1)}."
         ]
         before = self.seeds[0].exploitability_before
         after = [one.exploitability_after for one in self.seeds if one.exploitability_after is not None]

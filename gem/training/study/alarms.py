@@ -72,7 +72,8 @@ KINDS: dict[AlarmName, AlarmKind] = {
         "Entropy collapsed",
         "entropy",
         "The entropy has fallen to {value:.3g} nats ({start:.3g} at the start), and the results are no "
-        "better than at the start: the policy always acts in the same way, so it tries nothing new and cannot learn more.",
+        "better than at the start: the policy always acts in the same way, so it tries nothing new and cannot learn "
+        "more.",
         "Begin again, or fork an earlier checkpoint, with a larger entropy_bonus (0.002 to 0.01), a lower "
         "learning_rate or more episodes.",
     ),
