@@ -69,7 +69,9 @@ def make_next() -> bool:
     except Exception as error:
         if infrastructure_fault(error) is None:
             logger.exception("run %s of study %s cannot be made", claim.number, claim.study_id)
-        claims.try_again(claim)
+            claims.try_again(claim)
+        else:
+            claims.postpone(claim)
         raise
     finally:
         claims.note_time(claim, monotonic() - began)

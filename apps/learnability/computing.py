@@ -14,7 +14,7 @@ from django.utils import timezone
 from apps.admission.line import Line, note_spent, rows
 from apps.holders import new_token
 from apps.learnability.models import Probe, ProbeQuerySet
-from apps.leases import Heartbeat, LeaseLost
+from apps.leases import Heartbeat
 from gem.errors import GemError
 from gem.learnability import Report, Stopped, probe
 from gem.learnability.report import Played
@@ -36,7 +36,7 @@ _LINE = Line("probes", per_person=1, per_address=1)
 def compute_next(stopping: Callable[[], bool] = lambda: False) -> bool:
     """Compute the probe that is next, in a worker. Returns whether there was one."""
     for worn in Probe.objects.waiting().worn():
-        _end(worn, Probe.State.FAILED, sentence=GAVE_UP)
+        _end(Probe.objects.waiting().worn().filter(pk=worn.pk), Probe.State.FAILED, sentence=GAVE_UP)
     token = new_token()
     claimed = _LINE.claim(_rows(Probe.objects.waiting().claimable()), _busy(), token, 1)
     for key in claimed:
@@ -81,9 +81,12 @@ def _busy() -> ProbeQuerySet:
 
 
 def _compute(key: str, token: UUID, stopping: Callable[[], bool]) -> None:
-    """Probe one environment. After an unexpected error, the probe counts an attempt."""
+    """Probe one environment. After an unexpected error, the probe counts an attempt.
+
+    If the lease is lost meanwhile, nothing is written: somebody else probes it.
+    """
     row = Probe.objects.get(pk=key)
-    owned = Probe.objects.owned_by(token).filter(pk=key)
+    owned = Probe.objects.waiting().owned_by(token).filter(pk=key)
     began = monotonic()
     try:
         with Heartbeat(owned.renew, owned.exists, name=f"probe {key}") as heartbeat:
@@ -93,21 +96,19 @@ def _compute(key: str, token: UUID, stopping: Callable[[], bool]) -> None:
                 tries=TRIES,
                 stopping=lambda: stopping() or heartbeat.lost.is_set() or monotonic() > began + MOST_SECONDS,
             )
-        _end(row, Probe.State.DONE, content=content_of(report), seconds=monotonic() - began)
-    except LeaseLost as lost:
-        logger.info("%s", lost)
+        _end(owned, Probe.State.DONE, content=content_of(report), seconds=monotonic() - began)
     except Stopped:
         if monotonic() > began + MOST_SECONDS:
-            _end(row, Probe.State.FAILED, sentence=TOO_LONG, seconds=monotonic() - began)
+            _end(owned, Probe.State.FAILED, sentence=TOO_LONG, seconds=monotonic() - began)
         else:  # the worker ends
             owned.release(attempt=0)
     except GemError as error:
-        _end(row, Probe.State.FAILED, sentence=str(error), seconds=monotonic() - began)
+        _end(owned, Probe.State.FAILED, sentence=str(error), seconds=monotonic() - began)
     except Exception:  # whatever is wrong with one environment must not keep the others waiting
         logger.exception("The environment of probe %s cannot be probed", key)
         owned.release()
     note_spent(_LINE.name, row.person, row.address, monotonic() - began)
 
 
-def _end(row: Probe, state: Probe.State, **changes: Any) -> None:
-    Probe.objects.waiting().filter(pk=row.pk).release(state=state, ended=timezone.now(), **changes)
+def _end(rows: ProbeQuerySet, state: Probe.State, **changes: Any) -> None:
+    rows.release(state=state, ended=timezone.now(), **changes)

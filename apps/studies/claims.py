@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import CharField, F, Value
-from django.db.models.functions import Cast, Concat, LPad, Now
+from django.db.models.functions import Cast, Concat, Greatest, LPad, Now
 
 from apps.accounts import quotas
 from apps.admission.line import Line, note_spent, rows
@@ -95,6 +95,12 @@ def give_back(owned: RunClaim) -> None:
 def try_again(owned: RunClaim) -> None:
     """End the lease of a run that was not made this time. It counts as an attempt."""
     StudyRun.objects.owned_by(owned.token).filter(pk=owned.pk).release()
+
+
+def postpone(owned: RunClaim) -> None:
+    """End the lease of a run that a fault of the infrastructure interrupted. It does not count as an attempt."""
+    rows = StudyRun.objects.owned_by(owned.token).filter(pk=owned.pk)
+    rows.release(attempt=Greatest(F("attempt") - 1, 0))
 
 
 def gives_way(owned: RunClaim, *, is_slice_over: bool) -> bool:

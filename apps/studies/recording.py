@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from apps.agents.models import Agent, Weights
@@ -31,13 +32,15 @@ COLOURS = 8
 
 @transaction.atomic
 def record_progress(claim: RunClaim, update: int, updates: int, curve: Sequence[float]) -> None:
-    """Note how far the training of a run is.
+    """Note how far the training of a run is. Farther than ever before, its failed attempts so far no longer count.
 
     Raises:
         LeaseLost: if this worker no longer owns the run. Nothing is written then.
     """
     study = _lock(claim)
-    StudyRun.objects.filter(pk=claim.pk).update(update=update, updates=updates, curve=list(curve))
+    rows = StudyRun.objects.filter(pk=claim.pk)
+    rows.filter(update__lt=update).update(attempt=0)
+    rows.update(update=Greatest("update", update), updates=updates, curve=list(curve))
     study.seq += 1
     study.save(update_fields=["seq"])
     publish(f"{TOPIC}:{study.pk}", study.seq)

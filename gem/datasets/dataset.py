@@ -7,6 +7,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -80,7 +81,7 @@ class Dataset(Sequence[Row]):
     def __iter__(self) -> Iterator[Row]:
         return (self[index] for index in range(len(self)))
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """The names of the columns in the first row."""
         return list(self.rows[0]) if len(self) else []

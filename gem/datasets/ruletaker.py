@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from gem.datasets.dataset import Dataset, Row, Table
@@ -58,6 +59,7 @@ class Worlds(Table):
         return problem(self.depth, index)
 
 
+@cache
 def worlds(depth: int) -> Dataset:
     """All problems whose statement needs at most `depth` steps. The hash depends only on `VERSION` and `depth`."""
     name = f"gemweb worlds of facts and rules, version {VERSION}, depth {depth}"

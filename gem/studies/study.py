@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
@@ -26,6 +26,8 @@ UNTRAINED = "untrained"
 """What stands in the place of an environment where a policy is measured before any training."""
 MOST_ENVIRONMENTS, MOST_VARIANTS, MOST_PLACES = 60, 20, 200
 """Environments and variants of a study, and pairs of them; each pair is checked by making its environment."""
+MOST_STAGES = 100
+"""Stages of curricula over all pairs, and all tuned values; the environment of each is made as well."""
 MOST_VALUES = 12
 """Values that a setting is tuned over."""
 QUIET = {"keep_checkpoints": 1, "sample_episodes": 0, "exam_episodes": 0, "checkpoint_seconds": 60}
@@ -116,6 +118,7 @@ class Study(BaseModel):
         first = next(iter(self.environments))
         values = itertools.chain.from_iterable(self.tuning.values())
         try:
+            self._check_stages()
             for environment, variant in itertools.product(self.environments, self.variants):
                 self.spec_of(environment, variant, 0)
             for value, variant in itertools.product(values, self.variants):
@@ -125,6 +128,23 @@ class Study(BaseModel):
         except InvalidArgument as error:
             raise refused(str(error)) from error
         return self
+
+    def _check_stages(self) -> None:
+        """Check the number of stages, before any environment is made.
+
+        Raises:
+            InvalidArgument: if there are too many, or if a recipe is unknown.
+        """
+        pairs = itertools.product(self.environments.values(), self.variants.values())
+        settings = [_with_recipe(own) | variant.settings for own, variant in pairs]
+        settings += [_with_recipe(own) for own in self.measured_in.values()]
+        curricula = [one.get("curriculum", ()) for one in settings]
+        stages = sum(len(curriculum) for curriculum in curricula if isinstance(curriculum, Sequence))
+        if stages > MOST_STAGES:
+            raise InvalidArgument(
+                f"The curricula of all pairs of an environment and a variant have {stages:,} stages together, more "
+                f"than {MOST_STAGES}: leave some out."
+            )
 
     def spec_of(self, environment: str, variant: str, seed: int, tuned: Any = None) -> TrainingSpec:
         """The specification of one training.

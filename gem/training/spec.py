@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from gem import registry
 from gem.credit import ALGORITHMS, Algorithm, CreditUnit
 from gem.errors import InvalidArgument, UsageError
-from gem.factory import make_wrapped
+from gem.training import environment_check
 from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
 
@@ -20,6 +20,9 @@ BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools")
 """The names of the policies that come with the engine: the one that trainings begin with by default, a larger one that
 has also seen how answers to some 50 datasets and actions in more games are written, the largest, which has also seen
 tools and programs, and a small one that has seen nothing but tools in use."""
+
+MOST_STAGES = 20
+"""Stages of a curriculum: a specification makes the environment of each, to check it."""
 
 RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
 """Present names of settings by the names that they had in specifications of earlier versions."""
@@ -101,7 +104,9 @@ class TrainingSpec(BaseModel):
     measured_against: PoolAgent = Field(
         default="random", description="Who has the other seat on held-out seeds and in exams, with self_play."
     )
-    curriculum: tuple[Stage, ...] = Field(default=(), description="Easier environments to train in first, in order.")
+    curriculum: tuple[Stage, ...] = Field(
+        default=(), max_length=MOST_STAGES, description="Easier environments to train in first, in order."
+    )
     target_success: float = Field(
         default=0.0,
         ge=0,
@@ -309,11 +314,9 @@ class TrainingSpec(BaseModel):
         played = [(stage, 2 if self.self_play else 1) for stage in self.stages]
         for stage, needed_seats in [*played, *([(self.measured_stage, 1)] if self.self_play else [])]:
             try:
-                env = make_wrapped(stage.env_id, stage.env_kwargs, self.wrappers)
+                seats = environment_check.count_seats(stage.env_id, stage.env_kwargs, self.wrappers)
             except UsageError as error:
                 raise refused(str(error)) from error
-            seats = env.seats
-            env.close()
             if seats > 1 and needed_seats == 1:
                 raise refused(
                     f'{stage.env_id} has {seats} seats: fill the others with env_kwargs={{"opponent": "expert"}}, or '

@@ -73,6 +73,10 @@ def _sentence(error: Any, subject: str, model: type[BaseModel]) -> str:
         return f"{subject} has to be {_KINDS[kind]}{suffix}."
     if kind in _BOUNDS:
         return f"{subject} has to be {_BOUNDS[kind](error['ctx'])}{suffix}."
+    if kind in {"too_long", "too_short"}:
+        limits = error["ctx"]
+        bound = f"most {limits['max_length']}" if kind == "too_long" else f"least {limits['min_length']}"
+        return f"{subject} has to have at {bound} entries, not {limits['actual_length']}."
     message = str(error["msg"]).removeprefix("Value error, ").rstrip(".")
     for phrase, replacement in (("Input should be", "has to be"), ("should have", "has to have"), ("should", "has to")):
         message = message.replace(phrase, replacement)

@@ -120,3 +120,31 @@ def test_a_shard_that_was_taken_back_costs_the_others_nothing(submit: Submit, mo
     again = leases.claim()
     assert again is not None
     assert again.shard_id == claim.shard_id
+
+
+@pytest.mark.parametrize("notices", [True, False], ids=["noticed", "not noticed yet"])
+def test_a_worker_does_not_claim_a_shard_again_that_it_still_plays(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch, notices: bool
+) -> None:
+    job = submit(FAST, 12, num_envs=8)
+    split(job, 3)
+    monkeypatch.setattr("apps.leases.LOOK_SECONDS", 3600.0)
+    claim = leases.claim()
+    assert claim is not None
+    lease = Lease(claim, lambda: False)
+
+    def take_back(turn: int) -> None:
+        if turn == 1:
+            Shard.objects.filter(pk=claim.shard_id).release(state=Shard.State.QUEUED)
+            if notices:
+                lease._look()
+
+    agent = Counting(take_back)
+    monkeypatch.setattr(evaluate, "player", lambda *_, **__: agent)
+    with lease:
+        evaluate.play(claim, lease, CpuMeter(None, CpuUse.Use.JOBS))
+    assert job.shards.get(pk=claim.shard_id).state == Shard.State.QUEUED
+    while fresh(job).state != Job.State.DONE:
+        play(job, Counting(), monkeypatch)
+    assert_exactly_once(job)
+    assert not job.batch.episodes.exclude(failed_by="").exists()

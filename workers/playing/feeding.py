@@ -97,14 +97,22 @@ class Feed:
                 return
 
     def _another(self) -> Claim | None:
-        """Claim a further shard of the job, if the worker may go on with it."""
+        """Claim a further shard of the job, if the worker may go on with it.
+
+        A shard that was taken back from this worker is queued again, and could be the next one. Its episodes are still
+        being played here, so it is left to the next lease.
+        """
         lease = self._lease
-        if self._is_over or monotonic() >= self._until or len(lease.held) >= MAX_SHARDS:
+        if self._is_over or monotonic() >= self._until or lease.has_lost or len(lease.held) >= MAX_SHARDS:
             return None
         claim = leases.claim_another(lease.claim, before_own_jobs=self._is_async)
-        if claim is not None:
-            failpoint("claimed")
-            lease.add(claim)
+        if claim is None:
+            return None
+        failpoint("claimed")
+        if any(claim.shard_id == held.shard_id for held in lease.held) or lease.has_lost:
+            leases.release(claim, "its worker had lost it and still played it")
+            return None
+        lease.add(claim)
         return claim
 
     @property

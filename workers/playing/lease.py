@@ -97,8 +97,13 @@ class Lease:
         """The claims whose leases it holds, as far as it knows."""
         return list(self._held)
 
+    @property
+    def has_lost(self) -> bool:
+        """Whether somebody has taken a shard back. No further one is added then: it could be the same one again."""
+        return bool(self._lost)
+
     def add(self, claim: Claim) -> None:
-        """Hold a further shard of the job, which has the same token."""
+        """Hold a further shard of the job, which has the same token and is none of those that it holds or has lost."""
         with self._changing:
             self._held = [*self._held, claim]
         self.wishes = replace(self.wishes, orders={**self.wishes.orders, **claim.orders})
@@ -159,7 +164,7 @@ class Lease:
         """Why the episode in this slot ends before its next turn; empty if it goes on."""
         if slot in self.wishes.orders:
             return leases.CANCELLED
-        is_lost = bool(self._lost) and any(slot in claim.slots_of_shard for claim in self._lost)
+        is_lost = self.has_lost and any(slot in claim.slots_of_shard for claim in self._lost)
         return LOST if is_lost else ""
 
     def check(self) -> None:

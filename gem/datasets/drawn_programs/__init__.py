@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from gem.datasets.dataset import Dataset, Row
 from gem.datasets.drawn import drawn_dataset
@@ -27,6 +28,7 @@ LEVELS: Mapping[str, Sequence[Template]] = {
 """The templates of each level."""
 
 
+@cache
 def drawn(level: str) -> Dataset:
     """All problems of a level. The hash depends only on `VERSION` and `level`."""
     return drawn_dataset(problem, drawn, level, kind="programming problems", name="programs", version=VERSION)

@@ -7,6 +7,7 @@ that the answer is exact: a whole number or a fraction. Begin reading at `draw`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from gem.datasets.dataset import Dataset, Row
 from gem.datasets.drawn import drawn_dataset
@@ -23,6 +24,7 @@ LEVELS: Mapping[str, Sequence[Template]] = {
 """The templates of each level."""
 
 
+@cache
 def drawn(level: str) -> Dataset:
     """All problems of a level. The hash depends only on `VERSION` and `level`."""
     return drawn_dataset(problem, drawn, level, kind="word problems", name="word-problems", version=VERSION)

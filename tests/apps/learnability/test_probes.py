@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from apps.learnability import asking, computing
 from apps.learnability.models import Probe
 from apps.learnability.personal_data import PART
 from gem import registry
+from gem.learnability import Stopped
 from tests.html import tight
 
 pytestmark = pytest.mark.django_db
@@ -106,6 +108,21 @@ def test_a_worker_that_ends_passes_it_on_and_lost_workers_end_it(settings: Any) 
     computing.compute_next()
     found.refresh_from_db()
     assert (found.state, found.sentence) == (Probe.State.FAILED, computing.GAVE_UP)
+
+
+def test_a_worker_that_has_lost_a_probe_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ask()
+    others = uuid.uuid4()
+
+    def is_taken(*_: Any, **__: Any) -> None:
+        monkeypatch.setattr(computing, "MOST_SECONDS", -1.0)
+        Probe.objects.filter(pk=found.pk).update(lease_token=others)
+        raise Stopped
+
+    monkeypatch.setattr(computing, "probe", is_taken)
+    assert computing.compute_next()
+    found.refresh_from_db()
+    assert (found.state, found.lease_token) == (Probe.State.WAITING, others)
 
 
 def test_nobody_fills_the_queue_alone() -> None:

@@ -105,6 +105,25 @@ def test_a_run_that_was_given_back_is_claimed_again_and_counts_no_attempt(ada: U
     assert StudyRun.objects.get(pk=again.pk).attempt == 1
 
 
+def test_faults_of_the_infrastructure_and_progress_do_not_wear_a_run_out(ada: User) -> None:
+    study = start(ada)
+    for _ in range(4):
+        claims.postpone(claimed(study))
+    claim = claimed(study)
+    row = StudyRun.objects.get(pk=claim.pk)
+    assert row.attempt == 1
+    claims.try_again(claim)
+    claim = claimed(study)
+    recording.record_progress(claim, 5, 20, [0.1])
+    row.refresh_from_db()
+    assert (row.attempt, row.update) == (0, 5)
+    claims.try_again(claim)
+    claim = claimed(study)
+    recording.record_progress(claim, 4, 20, [0.1])  # from the last checkpoint, which is older
+    row.refresh_from_db()
+    assert (row.attempt, row.update) == (1, 5)
+
+
 @pytest.mark.parametrize("stop", [operations.pause, operations.cancel])
 def test_a_paused_or_cancelled_study_takes_its_runs_back(stop: Any, ada: User) -> None:
     study = start(ada)

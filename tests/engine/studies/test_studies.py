@@ -295,6 +295,14 @@ def test_the_matrix_has_a_figure_with_a_frame_where_a_policy_was_trained(tmp_pat
             },
             "60 environments with 4 variants each are more than 200 pairs: leave some out.",
         ),
+        (
+            {
+                "environments": {
+                    f"e{number}": {"recipe": "gcd", "curriculum": [{"env_id": "rg:gcd"}] * 6} for number in range(9)
+                }
+            },
+            "The curricula of all pairs of an environment and a variant have 108 stages together, more than 100",
+        ),
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_is_refused(changes: dict[str, Any], sentence: str, tmp_path: Path) -> None:

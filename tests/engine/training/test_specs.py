@@ -3,13 +3,17 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gem
+from gem import registry
 from gem.errors import InvalidArgument
-from gem.training import recipes
+from gem.factory import make_wrapped
+from gem.training import environment_check, recipes
 from gem.training.__main__ import main
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec, with_settings
@@ -30,12 +34,43 @@ GUESS = {"env_id": "game:GuessTheNumber-v0-easy"}
         ({**GUESS, "discount": 1.5}, "discount has to be at most 1, not 1.5."),
         ({**GUESS, "learning_rte": 0.1}, "There is no setting learning_rte. Did you mean learning_rate?"),
         ({**GUESS, "curriculum": [{"env_id": "game:Nothing-v0"}]}, "No environment is registered as"),
+        ({**GUESS, "curriculum": [GUESS] * 21}, "curriculum has to have at most 20"),
     ],
 )
 def test_it_says_what_is_wrong(given: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
         read_spec(given)
     assert said in str(refused.value)
+
+
+def test_an_environment_is_made_once_for_specifications_that_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def make(env_id: str, *arguments: Any) -> Any:
+        made.append(env_id)
+        return make_wrapped(env_id, *arguments)
+
+    monkeypatch.setattr(environment_check, "make_wrapped", make)
+    alike = {**GUESS, "env_kwargs": {"max_turns": 4_321}}
+    for seed in range(3):
+        read_spec({**alike, "seed": seed, "curriculum": [GUESS] * 5})
+    assert made.count(GUESS["env_id"]) <= 2
+    before = len(made)
+    read_spec({**alike, "wrappers": [{"name": "time_limit", "max_turns": 3}]})
+    assert len(made) == before + 1
+    for _ in range(2):
+        with pytest.raises(InvalidArgument, match="takes no argument"):
+            read_spec({**GUESS, "env_kwargs": {"secret": 3}})
+    assert len(made) == before + 3, "what failed is tried again"
+
+
+def test_an_environment_that_was_registered_anew_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = registry.spec(GUESS["env_id"])
+    assert environment_check.count_seats(spec.id, {}, ()) == 1
+    monkeypatch.setattr(environment_check, "_made", lambda *_: 7)
+    assert environment_check.count_seats(spec.id, {}, ()) == 1
+    monkeypatch.setattr(registry, "spec", lambda _: replace(spec))
+    assert environment_check.count_seats(spec.id, {}, ()) == 7
 
 
 def test_a_specification_survives_json() -> None:
