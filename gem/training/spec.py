@@ -21,8 +21,8 @@ BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools")
 has also seen how answers to some 50 datasets and actions in more games are written, the largest, which has also seen
 tools and programs, and a small one that has seen nothing but tools in use."""
 
-MOST_STAGES = 20
-"""Stages of a curriculum: a specification makes the environment of each, to check it."""
+MOST_STAGES, MOST_WRAPPERS = 20, 16
+"""Stages of a curriculum, and wrappers: a specification makes the environment of each stage, to check it."""
 
 RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
 """Present names of settings by the names that they had in specifications of earlier versions."""
@@ -82,7 +82,9 @@ class TrainingSpec(BaseModel):
 
     env_id: str = Field(description="The environment, such as game:GuessTheNumber-v0-easy.")
     env_kwargs: dict[str, Any] = Field(default={}, description="Arguments of the environment.")
-    wrappers: tuple[dict[str, Any], ...] = Field(default=(), description="Wrappers as plain data, innermost first.")
+    wrappers: tuple[dict[str, Any], ...] = Field(
+        default=(), max_length=MOST_WRAPPERS, description="Wrappers as plain data, innermost first."
+    )
     self_play: bool = Field(
         default=False, description="Play both seats of an environment with two, against itself and earlier policies."
     )

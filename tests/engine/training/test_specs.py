@@ -35,6 +35,7 @@ GUESS = {"env_id": "game:GuessTheNumber-v0-easy"}
         ({**GUESS, "learning_rte": 0.1}, "There is no setting learning_rte. Did you mean learning_rate?"),
         ({**GUESS, "curriculum": [{"env_id": "game:Nothing-v0"}]}, "No environment is registered as"),
         ({**GUESS, "curriculum": [GUESS] * 21}, "curriculum has to have at most 20"),
+        ({**GUESS, "wrappers": [{"name": "time_limit", "max_turns": 9}] * 17}, "wrappers has to have at most 16"),
     ],
 )
 def test_it_says_what_is_wrong(given: dict[str, object], said: str) -> None:
