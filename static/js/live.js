@@ -13,7 +13,7 @@ const HIDDEN_LONG_MS = 30_000;
 const SEQ = /^<!--seq (\d+)-->/;
 const COMES_BACK = [1006, 1011, 1012, 1013];
 const ENDED = {
-  4403: "Live updates stopped because you no longer have access to this view. Reload the page to see what you may see.",
+  4403: "Live updates stopped because your session ended or your access changed. Reload the page to continue.",
   4404: "Live updates stopped because this was deleted.",
   4429: "Live updates are off because too many pages are open. Close some pages and reload this one.",
 };

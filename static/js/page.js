@@ -58,7 +58,29 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("htmx:sendError", () => toast("The server did not answer. Nothing was changed. Try again."));
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
-  toast(`The server answered ${status}. Nothing was changed. Reload the page and try again.`);
+  const isRefused = status === 401 || status === 403;
+  toast(
+    isRefused
+      ? "The server refused this, and nothing was changed. If you logged out in another tab, reload the page and log in."
+      : `The server answered ${status}. Nothing was changed. Reload the page and try again.`,
+  );
+});
+
+// Whoever used the keyboard inside a part that is replaced goes on at the part that came instead.
+let replaced = "";
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { target } = event.detail;
+  replaced = target.id && target.contains(document.activeElement) ? target.id : replaced;
+});
+
+document.addEventListener("htmx:afterSettle", () => {
+  const part = replaced && document.activeElement === document.body ? document.getElementById(replaced) : null;
+  replaced = "";
+  const place = part?.querySelector("h2, h3") ?? part;
+  if (!place) return;
+  place.tabIndex = -1;
+  place.focus({ preventScroll: true });
 });
 
 for (const item of document.querySelectorAll("#toasts .toast")) setTimeout(() => item.remove(), TOAST_MS);

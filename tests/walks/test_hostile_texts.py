@@ -35,6 +35,8 @@ NO_PAGES = {"episodes:turn_json", "episodes:json", "episodes:jsonl", "jobs:spec"
             "catalog:environment", "daily:card_svg", "daily:card_png", "lens:json",
             "leaderboard:challenge_file"}  # fmt: skip
 """Addresses that name a row and answer with data, with a text of our own, or with a refusal."""
+WORD = "W" * 100
+"""Has no place where a line could break."""
 FOUND = f"""[
   ...document.querySelectorAll('#{MARK}, [onerror], [onload], [onfocus], [onclick], [onmouseover], iframe, object'),
   ...document.querySelectorAll('a[href^="javascript:" i], a[href^="data:text" i], a[href^="vbscript:" i]'),
@@ -85,7 +87,7 @@ def rows(site: Site, person: Any) -> Iterator[dict[str, Any]]:
         ReportedRow.objects.filter(owner=person).update(
             **texts, tools=SCRIPTS[2][:200], notes="".join(TEXTS), link="javascript:alert(1)//https://evil.example/"
         )
-        Job.objects.filter(owner=person).update(state=Job.State.CANCELLED, name=SCRIPTS[0][:120], reason="".join(TEXTS))
+        Job.objects.filter(owner=person).update(state=Job.State.CANCELLED, name=SCRIPTS[0][:60] + WORD[:60], reason="".join(TEXTS))
         Job.objects.filter(owner=person, kind="training").update(hidden_reason="".join(SCRIPTS))
         ranked = Job.objects.get(pk=objects["job"])
         Job.objects.filter(pk=ranked.pk).update(state=Job.State.DONE)
@@ -105,7 +107,7 @@ def rows(site: Site, person: Any) -> Iterator[dict[str, Any]]:
         episode.status = Episode.Status.FAILED
         episode.failure = episode.hidden_reason = "".join(SCRIPTS)
         episode.save()
-        Agent.objects.filter(owner=person).update(name=SCRIPTS[2][:80], about="\n".join(TEXTS), visibility="public")
+        Agent.objects.filter(owner=person).update(name=SCRIPTS[2][:40] + WORD[:40], about="\n".join(TEXTS), visibility="public")
         agent, reason = Agent.objects.get(slug=objects["agent"]), "\n".join(text[:500] for text in TEXTS)
         Score.objects.filter(pk=objects["score"]).update(agent=agent)
         Score.objects.create(job=ranked, agent=agent, **SCORE, env_id=ENV_ID)
@@ -129,6 +131,7 @@ def rows(site: Site, person: Any) -> Iterator[dict[str, Any]]:
 def watched(logged_in: Page, tmp_path: Path) -> tuple[Page, list[str]]:
     """The page of the owner, and what it did that no text may make it do."""
     did: list[str] = []
+    logged_in.set_viewport_size({"width": 390, "height": 900})  # where texts without a space are wider than the page
     own = {"127.0.0.1", "localhost"}
     logged_in.on("dialog", lambda dialog: (did.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     logged_in.on("popup", lambda other: did.append(f"window: {other.url}"))

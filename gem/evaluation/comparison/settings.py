@@ -82,15 +82,15 @@ _TEXTS = {
     "other": "These settings differ besides the agent: {settings}.",
 }
 _KINDS_BY_FIELD = {
-    "env_version": "versions", "benchmark_version": "versions", "engine_version": "versions", "env_kwargs": "versions",
+    "env_version": "versions", "engine_version": "versions", "env_kwargs": "versions",
     "wrappers": "wrappers", "data_hash": "data", "max_turns": "turn limits", "tools": "tools",
     "max_tool_uses": "tools", "tool_format": "tools", "opponent": "opponents", "opponent_set_up": "opponents",
     "system": "prompts", "template": "prompts", "history": "prompts", "style": "prompts", "images": "prompts",
     "input_mode": "prompts", "temperature": "sampling", "top_p": "sampling", "max_tokens": "sampling",
     "set_up.seed": "sampling", "stop": "sampling", "more": "sampling",
 }  # fmt: skip
-_SEED_CHOICES = frozenset({"benchmark", "env_ids", "episodes_per_env", "seed", "repeats"})
-"""Settings that choose the seeds, which are compared themselves."""
+_SEED_CHOICES = frozenset({"benchmark", "benchmark_version", "env_ids", "episodes_per_env", "seed", "repeats"})
+"""Settings that choose environments and seeds, which are compared themselves, with their versions and settings."""
 
 
 def _kind(path: str) -> str:

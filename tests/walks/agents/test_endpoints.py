@@ -139,9 +139,9 @@ def test_others_neither_see_nor_change_it_until_it_is_shared(
     expect(logged_in.get_by_role("link", name="Edit or test")).to_be_visible()  # what was sent is saved
     other.goto(address)
     expect(other.get_by_role("heading", level=1)).to_contain_text("private one")
-    expect(other.get_by_role("button", name="Delete private one")).to_have_count(0)
+    expect(other.get_by_role("button", name="Delete this agent")).to_have_count(0)
     assert "127.0.0.1" not in other.get_by_role("main").inner_text()
-    logged_in.get_by_role("button", name="Delete private one").click()
+    logged_in.get_by_role("button", name="Delete this agent").click()
     logged_in.get_by_role("button", name="Delete it").click()
     expect(logged_in.get_by_role("heading", name="Agents", exact=True)).to_be_visible()
     expect(logged_in.get_by_text("private one and its key were deleted")).to_be_visible()
