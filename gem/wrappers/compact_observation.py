@@ -26,21 +26,21 @@ class CompactObservation(EnvWrapper):
     def __init__(self, env: Env, answer: bool = False, instructions: bool = False) -> None:
         super().__init__(env)
         self.answer, self.instructions = answer, instructions
-        self._openings: list[str] = []
-        """For each of several seats, the text with which the episode began for it; empty once the seat has acted."""
+        self._has_acted: list[bool] = []
+        """For each of several seats, whether it has acted in this episode."""
 
     def reset(self, seed: int | None = None) -> tuple[str, Info]:
         """As `Env.reset`."""
         observation, info = self.env.reset(seed=seed)
-        self._openings = [seat_info["observation"] for seat_info in info.get("seats", ())]
+        self._has_acted = [False for _ in info.get("seats", ())]
         return self._compact(observation if self.instructions else "", info)
 
     def step(self, action: str) -> Step:
         """As `Env.step`."""
         to_act = self.env.to_act
         observation, reward, terminated, truncated, info = self.env.step(action)
-        if self._openings and to_act:
-            self._openings[to_act[0]] = ""
+        if self._has_acted:
+            self._has_acted[to_act[0]] = True
         observation, info = self._compact(observation if self.answer else "", info)
         return observation, reward, terminated, truncated, info
 
@@ -56,16 +56,9 @@ class CompactObservation(EnvWrapper):
         return self._board(before, SPECTATOR), compact_info
 
     def _kept_text(self, seat: int, seat_info: Info) -> str:
-        """Return what a seat reads before the board: of its opening and the answers since then, what was asked for.
-
-        A seat that has not acted yet reads its opening again, with the answers to the actions of others after it.
-        """
-        opening, text = self._openings[seat], str(seat_info["observation"])
-        if self.answer and not text.startswith(opening):
-            return text  # a wrapper inside puts its own texts between them
-        answers = text.removeprefix(opening)
-        kept = (opening if self.instructions else "") + (answers if self.answer else "")
-        return kept.removeprefix("\n")
+        """Return what a seat reads before the board; the episode begins for it before its first action."""
+        is_kept = self.answer if self._has_acted[seat] else self.instructions
+        return str(seat_info["observation"]) if is_kept else ""
 
     def _board(self, before: str, seat: int) -> str:
         board = text_of(self.env.view(seat))
@@ -75,10 +68,10 @@ class CompactObservation(EnvWrapper):
         return {"answer": self.answer, "instructions": self.instructions}
 
     def _get_own_state(self) -> State:
-        return {"openings": list(self._openings)} if self._openings else {}
+        return {"has_acted": list(self._has_acted)} if self._has_acted else {}
 
     def _set_own_state(self, state: State) -> None:
-        self._openings = list(state.get("openings", ()))
+        self._has_acted = list(state.get("has_acted", ()))
 
 
 def _without_suffix(info: Info) -> Info:
