@@ -252,7 +252,7 @@ class MixtureEnv(Env):
         return () if self._part_index is None else self.current.unwrapped.unrepeated
 
     @property
-    def draw_key(self) -> int:  # type: ignore[override]  # here it is that of the part
+    def draw_key(self) -> int:
         """The key that the draws of the part depend on (see `Env.draw_key`)."""
         return 0 if self._part_index is None else self.current.unwrapped.draw_key
 
