@@ -152,6 +152,11 @@ class Env(RecordConstructorArgs, ABC):
             repeat: request outputs that must not vary once more, so that a difference from the record shows.
         """
 
+    @classmethod
+    def reads_tape(cls, **kwargs: Any) -> bool:  # noqa: ARG003 (a mixture has to look at its parts)
+        """Return whether an environment that is made with `kwargs` reads anything from a record (see `feed_tape`)."""
+        return cls.feed_tape is not Env.feed_tape
+
     def get_state(self) -> State:
         """Return all that later turns depend on, the generator included, as plain JSON.
 

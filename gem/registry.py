@@ -87,7 +87,8 @@ class EnvSpec:
 
     def reads_tape(self) -> bool:
         """Return whether what takes long in a step is read from the record when it is replayed (`Env.feed_tape`)."""
-        return getattr(self.load(), "feed_tape", Env.feed_tape) is not Env.feed_tape
+        factory = self.load()
+        return isinstance(factory, type) and issubclass(factory, Env) and factory.reads_tape(**self.kwargs)
 
     @property
     def category(self) -> str:

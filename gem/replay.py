@@ -23,7 +23,7 @@ from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, StoredEpisode, TurnRecord
 from gem.seats import success
 from gem.views import View
-from gem.wrappers.wrapper_factory import TOOL_WRAPPERS
+from gem.wrappers.wrapper_factory import has_tools
 
 MACHINE_DEPENDENT_KEYS = frozenset({"sandbox", "test_results"})
 """Entries of infos that depend on the machine: how a program was confined, and the texts of its errors."""
@@ -243,9 +243,8 @@ def is_taped(identity: Identity) -> bool:
 
     Grades of answers count too if the environment reads them from the record, because they take long.
     """
-    has_tools = any(wrapper.get("name") in TOOL_WRAPPERS for wrapper in identity.wrappers)
     spec = registry.spec(identity.env_id)
-    return has_tools or "tools" in identity.env_kwargs or spec.replay != "exact" or spec.reads_tape()
+    return has_tools(identity.env_kwargs, identity.wrappers) or spec.replay != "exact" or spec.reads_tape()
 
 
 def _compare(

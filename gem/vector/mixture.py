@@ -26,6 +26,7 @@ from gem.factory import make_wrapped
 from gem.rng import pack_generator, unpack_generator
 from gem.validation.messages import error_sentence
 from gem.views import TextView, View
+from gem.wrappers.wrapper_factory import has_tools
 
 
 class MixturePart(BaseModel):
@@ -68,8 +69,9 @@ class Mixture(BaseModel):
 def register_mixture(env_id: str, mixture: Mixture | Mapping[str, Any] | str | Path) -> None:
     """Register a mixture as an environment, so that `gem.make(env_id)` makes it.
 
-    A mixture without a curriculum replays exactly if its parts do. With a curriculum, an episode also depends on
-    earlier episodes, so its `replay` is "none"; the episode of the part, which the info names, can still be replayed.
+    A mixture without a curriculum replays as its parts do: exactly, or as "taped" if one of them is, or has tools in
+    its arguments or wrappers; then the mixture is slow as well. With a curriculum, an episode also depends on earlier
+    episodes, so its `replay` is "none"; the episode of the part, which the info names, can still be replayed.
 
     Args:
         mixture: a `Mixture`, the same as plain data, or the path of a JSON file with it.
@@ -80,17 +82,18 @@ def register_mixture(env_id: str, mixture: Mixture | Mapping[str, Any] | str | P
     """
     parsed = _parse_mixture(mixture)
     specs = [registry.spec(part.env_id) for part in parsed.parts]
+    with_tools = any(has_tools(part.kwargs, part.wrappers) for part in parsed.parts)
     replays = {spec.replay for spec in specs} | ({"none"} if parsed.curriculum else set())
+    replays |= {"taped"} if with_tools else set()
     replay: registry.Replay = "none" if "none" in replays else "taped" if "taped" in replays else "exact"
     plain = parsed.model_dump()
     registry.register(
         env_id,
         MixtureEnv,
         replay=replay,
-        cost="slow" if any(spec.cost == "slow" for spec in specs) else "fast",
+        cost="slow" if with_tools or any(spec.cost == "slow" for spec in specs) else "fast",
         winnable=all(spec.winnable for spec in specs),
         turns="single" if all(spec.turns == "single" for spec in specs) else "multi",
-        tools=sorted({tool for spec in specs for tool in spec.tools}),
         requires=sorted({package for spec in specs for package in spec.requires}),
         summary=f"A mixture of {len(specs)} environments.",
         parts=plain["parts"],
@@ -120,7 +123,7 @@ class MixtureEnv(Env):
         seed: the seed of the first episode.
 
     Raises:
-        InvalidArgument: if the parts or the curriculum are malformed.
+        InvalidArgument: if the parts or the curriculum are malformed, or a part has several seats.
     """
 
     def __init__(
@@ -135,11 +138,19 @@ class MixtureEnv(Env):
         self._part_index: int | None = None
         self._part_seed = 0
         self._is_over = True
+        self._tape: tuple[Info, bool] | None = None
+        """What `feed_tape` was given for the next turn: the part that reads it may not be drawn yet."""
         self.solved: list[list[bool]] = [[] for _ in self._mixture.parts]
         """Whether the last episodes of each part were solved, the oldest first; empty without a curriculum."""
         hashes = [self._part_env(i).data_hash for i in range(len(self._mixture.parts))]
         self.data_hash = hashlib.sha256(json.dumps(hashes).encode()).hexdigest()[:32] if any(hashes) else ""
         self.max_turns = max(env.max_turns for env in self._part_envs.values())
+        for part, env in zip(self._mixture.parts, self._part_envs.values(), strict=True):
+            if env.seats > 1:
+                raise InvalidArgument(
+                    f"{part.env_id} has {env.seats} seats, and the parts of a mixture are played from one: fill the "
+                    'others with kwargs={"opponent": "expert"}.'
+                )
 
     def weights(self) -> list[float]:
         """Return the present weight of each part, not normalized."""
@@ -170,8 +181,9 @@ class MixtureEnv(Env):
         self._part_index = self._draw_part(self.weights())
         self._part_seed = int(self.rng.random() * 2**53)
         self._is_over = False
-        observation, info = self._current.reset(seed=self._part_seed)
-        self.max_turns = self._current.max_turns
+        self._feed_current()
+        observation, info = self.current.reset(seed=self._part_seed)
+        self.max_turns = self.current.max_turns
         return observation, self._with_part_info(info)
 
     def _draw_part(self, weights: Sequence[float]) -> int:
@@ -186,7 +198,8 @@ class MixtureEnv(Env):
         """See `Env.step`; the part that was drawn takes the turn."""
         if self._is_over:
             raise EpisodeOver("There is no episode under way; call reset() to begin one.")
-        observation, reward, terminated, truncated, info = self._current.step(action)
+        self._feed_current()
+        observation, reward, terminated, truncated, info = self.current.step(action)
         if terminated or truncated:
             self._is_over = True
             self._record_success(bool(info.get("success", False)))
@@ -203,7 +216,12 @@ class MixtureEnv(Env):
         return {**info, "env_id": self._mixture.parts[self._part_index].env_id, "env_seed": self._part_seed}
 
     @property
-    def _current(self) -> Env:
+    def current(self) -> Env:
+        """The environment that plays the present episode, with the wrappers of its part.
+
+        Raises:
+            EpisodeOver: if there has been no episode yet.
+        """
         if self._part_index is None:
             raise EpisodeOver("There is no episode yet; call reset() first.")
         return self._part_env(self._part_index)
@@ -214,9 +232,46 @@ class MixtureEnv(Env):
             self._part_envs[part_index] = make_wrapped(part.env_id, part.kwargs, part.wrappers)
         return self._part_envs[part_index]
 
+    @classmethod
+    def reads_tape(cls, **kwargs: Any) -> bool:
+        """See `Env.reads_tape`: whether one of the parts does, apart from its tools."""
+        return any(registry.spec(part["env_id"]).reads_tape() for part in kwargs["parts"])
+
+    def feed_tape(self, recorded: Info, *, repeat: bool = False) -> None:
+        """See `Env.feed_tape`; the part reads it, which the next `reset` may have yet to draw."""
+        self._tape = recorded, repeat
+
+    def _feed_current(self) -> None:
+        if self._tape is not None:
+            (recorded, repeat), self._tape = self._tape, None
+            self.current.feed_tape(recorded, repeat=repeat)
+
+    @property
+    def unrepeated(self) -> tuple[str, ...]:  # type: ignore[override]  # here it is that of the part
+        """What did not repeat in the present episode (see `Env.unrepeated`)."""
+        return () if self._part_index is None else self.current.unwrapped.unrepeated
+
+    @property
+    def draw_key(self) -> int:
+        """The key that the draws of the part depend on (see `Env.draw_key`)."""
+        return 0 if self._part_index is None else self.current.unwrapped.draw_key
+
+    @draw_key.setter
+    def draw_key(self, key: int) -> None:
+        self.current.unwrapped.draw_key = key
+
+    @draw_key.deleter
+    def draw_key(self) -> None:
+        del self.current.unwrapped.draw_key
+
+    def draw_anew(self, key: int) -> None:
+        """See `Env.draw_anew`; what is left to chance is drawn by the part."""
+        super().draw_anew(key)
+        self.current.draw_anew(key)
+
     def get_state(self) -> State:
         """See `Env.get_state`; the state includes the results that the curriculum uses."""
-        part_state = None if self._part_index is None else self._current.get_state()
+        part_state = None if self._part_index is None else self.current.get_state()
         return {
             "seed": self.seed,
             "rng": pack_generator(self.rng),
@@ -230,25 +285,25 @@ class MixtureEnv(Env):
     def set_state(self, state: State) -> None:
         """See `Env.set_state`."""
         with reading_state(self):
-            self.seed, self._next_seed = state["seed"], None
+            self.seed, self._next_seed, self._tape = state["seed"], None, None
             self.rng = unpack_generator(state["rng"])
             self._part_index, self._part_seed, self._is_over = state["place"], state["part_seed"], state["ended"]
             self.solved = [list(successes) for successes in state["solved"]]
             if self._part_index is not None:
-                self._current.set_state(state["env"])
-                self.max_turns = self._current.max_turns
+                self.current.set_state(state["env"])
+                self.max_turns = self.current.max_turns
 
     def sample_random_action(self) -> str:
         """See `Env.sample_random_action`; before the first `reset`, an action of the first part."""
         if self._part_index is None:
             return self._part_env(0).sample_random_action()
-        return self._current.sample_random_action()
+        return self.current.sample_random_action()
 
     def view(self, seat: int = 0) -> View:
         """Return the view of the part."""
         if self._part_index is None:
             return TextView(kind="text", name="Mixture", text="No episode has begun.")
-        return self._current.view(seat)
+        return self.current.view(seat)
 
     def close(self) -> None:
         """Close the environments of all parts."""

@@ -15,6 +15,7 @@ from gem.records import EpisodeRecord
 from gem.replay import Difference
 from gem.tools.tool import BaseTool, ToolOutput
 from gem.tools.tool_env_wrapper import ToolEnvWrapper
+from gem.vector.mixture import MixtureEnv
 
 UNSURE_STATUSES = frozenset({"timeout", "memory", "killed"})
 """How programs end whose output depends on the speed and the size of the machine."""
@@ -53,11 +54,13 @@ def check_tape(env: Env, record: EpisodeRecord) -> TapeResult:
 
 
 def tool_wrappers(env: Env) -> Iterator[ToolEnvWrapper]:
-    """Yield the wrappers of an environment that add tools, outermost first."""
-    while isinstance(env, EnvWrapper):
+    """Yield the wrappers of an environment that add tools, outermost first; of a mixture also those of its part."""
+    while isinstance(env, EnvWrapper | MixtureEnv):
         if isinstance(env, ToolEnvWrapper):
             yield env
-        env = env.env
+        if isinstance(env, MixtureEnv) and env.seed is None:
+            return  # there has been no episode, so no part is drawn
+        env = env.current if isinstance(env, MixtureEnv) else env.env
 
 
 def _calls(info: Mapping[str, Any]) -> list[Mapping[str, Any]]:

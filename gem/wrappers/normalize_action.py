@@ -19,6 +19,8 @@ BOX = "\\boxed{"
 class NormalizeAction(EnvWrapper):
     r"""Puts an action into the form that environments read; `info["parsed_action"]` has it where it was changed.
 
+    Where there are several seats, only the info of the seat that acted has it: the others may not read the action.
+
     What stands before `</think>` is left out; unusual forms of letters, digits and spaces become the usual ones;
     `\\boxed {up}` becomes `\boxed{up}`. Where there is no box, the last `<answer>up</answer>`, or else an action of
     a single short line, is put into one. Anything else is passed on.
@@ -35,8 +37,13 @@ class NormalizeAction(EnvWrapper):
     def step(self, action: str) -> Step:
         """As `Env.step`."""
         normal = self.normalize(check_action(action))
+        to_act = self.env.to_act
         observation, reward, terminated, truncated, info = self.env.step(normal)
-        if normal != action:
+        if normal != action and "seats" in info:
+            seat_infos = list(info["seats"])
+            seat_infos[to_act[0]] = {**seat_infos[to_act[0]], "parsed_action": normal}
+            info = {**info, "seats": seat_infos}
+        elif normal != action:
             info = {**info, "parsed_action": normal}
         return observation, reward, terminated, truncated, info
 

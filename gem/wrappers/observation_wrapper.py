@@ -106,7 +106,8 @@ class ObservationWrapper(EnvWrapper):
         """As `Env.step`."""
         actor = self.env.to_act[0] if self.env.to_act else 0
         observation, reward, terminated, truncated, info = self.env.step(action)
-        turn = [info.get("parsed_action", action), "", bool(info.get("use_tool", False))]
+        own = observation_for_seat(actor, observation, info)[1]
+        turn = [own.get("parsed_action", action), "", bool(own.get("use_tool", False))]
         self._histories[actor].turns.append(turn)
         for seat, history in enumerate(self._histories):
             history.take(observation_for_seat(seat, observation, info)[0], self.max_history_length)

@@ -12,6 +12,8 @@ from gem.rng import SplitMix64, randbelow
 from gem.seats import SPECTATOR, observation_for_seat
 from gem.views import View
 
+OF_THE_ACTION = ("error", "parsed_action")
+"""Entries of an info that say something of the own action, whatever the opponent did after it."""
 _SEAT_DRAW = 0x5EA7
 """Sets the draw of the seat apart from all others that follow from a seed."""
 
@@ -80,11 +82,10 @@ class Opponent(EnvWrapper):
         """As `Env.step`; the opponent's turns up to the next own one are part of it."""
         first = self.env.step(action)
         self._turn += 1
-        own_fault = self._own(first)[1].get("error")
+        first_own = self._own(first)[1]
         last = self._others_play(first)
         reading, own = self._own(last)
-        if own_fault is not None:
-            own["error"] = own_fault
+        own |= {name: first_own[name] for name in OF_THE_ACTION if name in first_own}
         return reading, self._earned, last[2], last[3], own
 
     def _others_play(self, step: Step) -> Step:

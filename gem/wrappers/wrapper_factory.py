@@ -21,7 +21,7 @@ from gem.wrappers.record_episodes import RecordEpisodes
 from gem.wrappers.rewards import ClipReward, RewardSuccess, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
 
-__all__ = ["TOKENIZER_REQUIRED", "TOOL_WRAPPERS", "WRAPPER_FACTORY", "get_wrapper_fns", "wrap"]
+__all__ = ["TOKENIZER_REQUIRED", "TOOL_WRAPPERS", "WRAPPER_FACTORY", "get_wrapper_fns", "has_tools", "wrap"]
 
 WrapperFn = Callable[..., Env]
 NO_CHAT: dict[str, Any] = {"include_chat_template": False, "apply_chat_template_on_reset": False}
@@ -65,6 +65,11 @@ TOOL_WRAPPERS = frozenset(
     name for name, made in WRAPPER_FACTORY.items() if ToolEnvWrapper in (made, getattr(made, "func", None))
 )
 """Wrappers that put tools around an environment."""
+
+
+def has_tools(env_kwargs: Mapping[str, Any], wrappers: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether these arguments of `gem.make`, or these wrappers as plain data, put tools around an environment."""
+    return "tools" in env_kwargs or any(wrapper.get("name") in TOOL_WRAPPERS for wrapper in wrappers)
 
 
 def get_wrapper_fns(wrappers: str | Sequence[str], tokenizer: ChatTokenizer | None = None) -> list[WrapperFn]:

@@ -2,18 +2,25 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gem
 from gem.agents import make_agent
 from gem.check import check
+from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EpisodeOver, InvalidArgument, UnknownEnvironment
+from gem.records import EpisodeRecord, Identity, StoredEpisode
 from gem.registry import ENV_REGISTRY
+from gem.replay import frames, is_taped, verify
 from gem.rollout import EpisodeRequest, rollout
+from gem.verification.reexecution import reexecute
 from gem.wrappers import wrap
 from tests.engine.episodes import random_episode
+from tests.engine.tools.script import Script
 
 EASY = "game:GuessTheNumber-v0-easy"
 PARTS = [
@@ -95,8 +102,6 @@ def test_it_composes_with_vectors_and_wrappers(mixture, backend: str) -> None:
 
 
 def test_the_rollout_records_it_and_the_record_verifies(mixture) -> None:
-    from gem.replay import verify
-
     mixture()
     for record in rollout(make_agent("random"), [EpisodeRequest(i, NAME, i) for i in range(8)]):
         assert not record.failure
@@ -171,3 +176,105 @@ def test_a_file_is_read_and_mistakes_are_named(mixture, tmp_path: Path) -> None:
         gem.register_mixture("mix:wrong-v0", {"parts": [{"env_id": "game:Wordel-v0"}]})
     with pytest.raises(EpisodeOver):
         gem.make(NAME).step("\\boxed{1}")
+
+
+PROGRAM = "<python>import time; print(time.time_ns())</python>"
+WITH_PYTHON = [{"env_id": EASY, "wrappers": [{"name": "python_tool_no_int_reward"}]}, {"env_id": "game:Wordle-v0-easy"}]
+
+
+def played_with_python(*actions: str) -> EpisodeRecord:
+    seed = next(seed for seed in range(20) if gem.make(NAME).reset(seed=seed)[1]["env_id"] == EASY)
+    [record] = rollout(Script(*actions), [EpisodeRequest(0, NAME, seed)])
+    assert record.turns[0].info["use_tool"] is True
+    return record
+
+
+def test_what_the_tools_of_a_part_gave_is_read_from_the_record(mixture) -> None:
+    mixture(parts=WITH_PYTHON)
+    assert (gem.spec(NAME).replay, gem.spec(NAME).cost) == ("taped", "slow")
+    record = played_with_python(PROGRAM, "\\boxed{x}")
+    assert is_taped(record.identity)
+    assert verify(record.identity, record.turns, first_info=record.first_info, strict=True) is None
+    *_, shown, last = frames(record.identity, [turn.action for turn in record.turns], record.infos)
+    assert shown.observation == record.turns[0].observation
+    assert (last.observation, last.info) == (record.turns[1].observation, record.turns[1].info)
+
+
+def test_a_forged_output_of_a_tool_of_a_part_is_found(mixture) -> None:
+    mixture(parts=WITH_PYTHON)
+    record = played_with_python("<python>print(6 * 7)</python>", "\\boxed{x}")
+    [finding] = reexecute([StoredEpisode("", "", record)])
+    assert (finding.status, finding.notes) == ("same", ())
+    forged = json.loads(json.dumps(record.turns[0].info).replace("42", "43"))
+    observation = record.turns[0].observation.replace("42", "43")
+    record.turns[0] = replace(record.turns[0], observation=observation, info=forged)
+    [finding] = reexecute([StoredEpisode("", "", record)])
+    assert (finding.status, finding.field) == ("differs", "tape")
+
+
+def test_an_output_that_does_not_repeat_is_noted(mixture) -> None:
+    mixture(parts=WITH_PYTHON)
+    [finding] = reexecute([StoredEpisode("", "", played_with_python(PROGRAM, "\\boxed{x}"))])
+    assert (finding.status, finding.notes) == (
+        "same",
+        ("Outputs of python do not repeat and were taken from the record.",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "replay", "taped"),
+    [
+        ({"env_id": EASY}, "exact", False),
+        ({"env_id": EASY, "kwargs": {"tools": ["python"]}}, "taped", True),
+        ({"env_id": "math:GSM8K"}, "exact", True),
+        ({"env_id": "math:GSM8K-python"}, "taped", True),
+    ],
+)
+def test_a_mixture_is_taped_if_a_part_is(mixture, part: dict[str, Any], replay: str, taped: bool) -> None:
+    gem.register_mixture(NAME, {"parts": [{"env_id": "game:Wordle-v0-easy"}, part]})
+    assert gem.spec(NAME).replay == replay
+    assert is_taped(Identity(NAME, 1, 0)) is taped
+
+
+def test_the_tools_of_a_part_are_there_once_and_only_in_that_part(mixture) -> None:
+    tooled = "mix:tooled-v0"
+    gem.register(tooled, GuessTheNumber, tools=["python"])
+    try:
+        env = mixture(parts=[{"env_id": tooled}, {"env_id": "game:Wordle-v0-easy"}])
+        firsts = {info["env_id"]: text for text, info in (env.reset(seed=seed) for seed in range(20))}
+        alone = gem.make(tooled).reset(seed=1)[0]
+        assert firsts[tooled].count("<python>") == alone.count("<python>") > 0
+        assert "<python>" not in firsts["game:Wordle-v0-easy"]
+    finally:
+        del ENV_REGISTRY[tooled]
+
+
+WAYS = ("left", "up", "right", "down")
+
+
+def test_a_fork_of_a_mixture_draws_as_often_anew_as_one_of_its_part(mixture) -> None:
+    part = "game:Game2048-v0-easy"
+    alone, mixed = gem.make(part), mixture(parts=[{"env_id": part}])
+    _, info = mixed.reset(seed=3)
+    alone.reset(seed=info["env_seed"])
+
+    def continuations(env: gem.Env) -> list[tuple[str, ...]]:
+        state = env.get_state()
+        found = []
+        for key in range(1, 9):
+            env.set_state(state)
+            env.draw_anew(key)
+            found.append((env.sample_random_action(), *(env.step(f"\\boxed{{{way}}}")[4]["suffix"] for way in WAYS)))
+        return found
+
+    found = continuations(mixed)
+    assert len(set(found)) > 1
+    assert found == continuations(alone)
+    assert mixed.draw_key == mixed.current.draw_key == 8
+    assert mixed.reset(seed=3)[1] == gem.make(NAME).reset(seed=3)[1]
+    assert mixed.draw_key == mixed.current.draw_key == 0
+
+
+def test_a_part_with_several_seats_needs_an_opponent(mixture) -> None:
+    with pytest.raises(InvalidArgument, match="2 seats"):
+        mixture(parts=[{"env_id": "duel:TicTacToe-v0"}])

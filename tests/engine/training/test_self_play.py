@@ -74,6 +74,17 @@ def test_both_seats_are_learned_from_if_it_plays_itself(duel: dict[str, Any]) ->
     assert {(game.first, game.second) for game in batch.games} == {(NOW, NOW)}
 
 
+def test_a_reward_wrapper_changes_what_both_seats_learn_from(duel: dict[str, Any]) -> None:
+    plain = read_spec({**duel, "pool_share": 0})
+    scaled = read_spec({**duel, "pool_share": 0, "wrappers": [{"name": "scale_reward", "factor": 100, "offset": -1}]})
+    batches = [by_episode(batch_of(spec, pool_of(spec, 0))) for spec in (plain, scaled)]
+    assert batches[0].keys() == batches[1].keys()
+    for index, episodes in batches[0].items():
+        expected = [[100 * reward - 1 for reward in episode.rewards] for episode in episodes]
+        assert [episode.rewards for episode in batches[1][index]] == expected
+    assert any(any(episode.rewards) for episodes in batches[0].values() for episode in episodes)
+
+
 def test_opponents_teach_nothing(duel: dict[str, Any]) -> None:
     spec = read_spec({**duel, "pool_share": 1})
     batch = batch_of(spec, pool_of(spec, 0, 10))
