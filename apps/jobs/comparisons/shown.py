@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 from apps.accounts.models import Viewer
 from apps.jobs.comparisons.episodes import hidden_among
@@ -20,6 +21,8 @@ from gem.evaluation.comparison.settings import Setting, value_in_words
 
 MAX_MORE_SEEDS = 2_000
 """Above this number of seeds that would decide, the page says "over"."""
+MOST_ENTRIES = 4
+"""Of a list among the settings, so many entries are shown."""
 SCALES = (0.1, 0.25, 0.5, 1.0)
 """Where the scale of the intervals may end."""
 
@@ -151,8 +154,16 @@ def side_rows(sides: Sequence[Side], comparison: Comparison, viewer: Viewer) -> 
 
 def setting_rows(settings: Sequence[Setting]) -> list[SettingRow]:
     """Return the settings in words, those that differ first."""
-    rows = [SettingRow(row.path, [value_in_words(value) for value in row.values], row.differs) for row in settings]
+    rows = [SettingRow(row.path, [_shortened(value) for value in row.values], row.differs) for row in settings]
     return sorted(rows, key=lambda row: not row.differs)
+
+
+def _shortened(value: Any) -> str:
+    """A value in words; of a long list the first entries and their number."""
+    if not isinstance(value, list) or len(value) <= MOST_ENTRIES:
+        return value_in_words(value)
+    first = ", ".join(value_in_words(entry) for entry in value[:MOST_ENTRIES])
+    return f"{first} and {len(value) - MOST_ENTRIES:,} more"
 
 
 def pair_rows(comparison: Comparison, letters: Sequence[str]) -> list[Row]:

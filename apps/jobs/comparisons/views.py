@@ -111,6 +111,7 @@ def _compared(request: HttpRequest, reading: Reading) -> dict[str, Any]:
         "cautions": cautions,
         "settings": shown.setting_rows(settings),
         "differing": sum(row.differs for row in settings),
+        "equal": sum(not row.differs for row in settings),
         "letters_of_all": letters,
         "pair": pair,
         "square": square,
