@@ -8,6 +8,7 @@ The exit code 1 means that a check or a job has failed, and 3 that a server is n
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,7 @@ from gem.cli.server.account import login, logout, whoami
 from gem.client.errors import NotAuthenticated, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, ServerNotThere, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
+from gem.validation.messages import os_error_sentence
 
 NOT_THERE = (Unreachable, StreamBroken, ServerFailure, ServerNotThere)
 """Errors of a server that is not there or has failed."""
@@ -118,6 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not (sys.argv[1:] if argv is None else argv):
         _parser().print_help(sys.stderr)
         return 2
+    _replace_what_cannot_be_printed()
     arguments = vars(_parser().parse_args(argv))
     command, modules = arguments.pop("command"), arguments.pop("module")
     if command in ("check", "play", "verify"):
@@ -127,19 +130,29 @@ def main(argv: Sequence[str] | None = None) -> int:
             import_modules(modules)
         code: int = COMMANDS[command][0].run(**arguments)
         sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except GemError as error:
         hint = MODULE_HINT if isinstance(error, UnknownEnvironment) and not modules else ""
         hint = LOGIN_HINT if isinstance(error, NotAuthenticated) and command != "login" else hint
         print(f"gemweb {command}: {error}{hint}", file=sys.stderr)
         return SERVER_FAILED if isinstance(error, NOT_THERE) else 2
-    except BrokenPipeError:  # the reader of the output has closed the pipe, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:  # a folder that is a file, a full disk
+        print(f"gemweb {command}: {os_error_sentence(error)}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         hint = " The same command continues from here." if arguments.get("out") else ""
         print(f"\ngemweb {command}: stopped.{hint}", file=sys.stderr)
         return INTERRUPTED
     return code
+
+
+def _replace_what_cannot_be_printed() -> None:
+    """Show a question mark where a terminal has no sign such as − or µ."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _parser() -> Parser:

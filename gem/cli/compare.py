@@ -52,8 +52,10 @@ def run(
     from gem.evaluation.compare import compare  # noqa: PLC0415 (the other commands start faster without it)
     from gem.evaluation.comparison.plain import plain  # noqa: PLC0415
 
-    if show == 0:
-        raise UsageError("No number of seeds shows a difference of 0.")
+    if show is not None and show <= 0:
+        raise UsageError("No number of seeds shows a difference of 0 or less.")
+    if show is not None and measure == "success" and show > 1:
+        raise UsageError(f"A difference of success is a share, such as 0.03 for 3 points, not {show:g}.")
     runs = read_runs(sources, url)
     comparison = compare(runs, measure)
     if as_json:

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("--agent", required=True, help="random, expert, endpoint or policy")
     target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("--benchmark", help="play this benchmark: games")
+    target.add_argument("--benchmark", help="play this benchmark, such as games; gemweb benchmark list names all")
     target.add_argument(
         "--env", action="append", metavar="ID", help="play this environment; may be given several times"
     )

@@ -161,12 +161,20 @@ def _action_tags(env: gem.Env) -> tuple[str, str]:
     return next((pair for pair in ACTION_TAGS if pair[0] in example), ("", ""))
 
 
+def _turn_label(env: gem.Env, turn: int) -> str:
+    """Which turn it is, of how many; uses of tools are none, and how many are left is said beside it."""
+    used, left = getattr(env, "tool_use_counter", 0), getattr(env, "tool_uses_left", None)
+    limit = env.unwrapped.max_turns
+    text = f"Turn {turn - used}" + (f" of {limit}" if limit else "")
+    return text if left is None else f"{text}, {count(left, 'tool use')} left"
+
+
 def _read_action(env: gem.Env, turn: int, rules: str, observation: str, info: Info) -> str | None:
     """Read the next action from standard input; None if the player leaves."""
-    limit = f" of {env.max_turns}" if env.max_turns else ""
+    label = _turn_label(env, turn)
     while True:
         try:
-            line = input(f"\nTurn {turn}{limit}. Your action: ").strip()
+            line = input(f"\n{label}. Your action: ").strip()
         except EOFError:
             print()
             return None

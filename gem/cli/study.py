@@ -83,6 +83,10 @@ def _run(
     from gem.studies.running import make_missing  # noqa: PLC0415 (a quick start)
 
     require_installed("A study", TRAINING_PACKAGES)
+    if seeds is not None and seeds < 1:
+        raise InvalidArgument(f"--seeds is 1 or more, not {seeds}.")
+    if minutes is not None and minutes <= 0:
+        raise InvalidArgument(f"--minutes is above 0, not {minutes:g}.")
     own = _results(name, results)
     unknown = [environment for environment in only or () if environment not in own.study.environments]
     if unknown:

@@ -30,6 +30,7 @@ from gem.training import recipes
 from gem.training.run_folder import RunFolder
 from gem.training.spec import TrainingSpec, read_spec, with_settings
 from gem.validation.dependencies import MODULE_HINT, TRAINING_PACKAGES, import_modules, require_installed
+from gem.validation.messages import os_error_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +69,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         hint = MODULE_HINT if NOT_REGISTERED in str(error) and not arguments.module else ""
         print(f"gem.training: {error}{hint}", file=sys.stderr)
         return 2
-    except ModuleNotFoundError as error:
-        print(f"gem.training: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
+    except (OSError, ModuleNotFoundError) as error:
+        if isinstance(error, OSError):  # a folder that is a file, a full disk
+            print(f"gem.training: {os_error_sentence(error)}", file=sys.stderr)
+        else:
+            print(f"gem.training: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
         return 2
     if int(os.environ.get("RANK", "0")) == 0:
         print(state if arguments.log else f"{state}: {arguments.folder}")

@@ -47,6 +47,12 @@ def field_errors(
     return errors
 
 
+def os_error_sentence(error: OSError) -> str:
+    """An error of the operating system as a sentence, with the file that it is about."""
+    place = f"{error.filename}: " if error.filename is not None else ""
+    return f"{place}{error.strerror or error}."
+
+
 def refused(sentence: str) -> PydanticCustomError:
     """An error for a validator to raise, whose message is exactly this sentence."""
     from pydantic_core import PydanticCustomError  # noqa: PLC0415 (the sentences alone need no Pydantic)

@@ -87,7 +87,9 @@ def rows(site: Site, person: Any) -> Iterator[dict[str, Any]]:
         ReportedRow.objects.filter(owner=person).update(
             **texts, tools=SCRIPTS[2][:200], notes="".join(TEXTS), link="javascript:alert(1)//https://evil.example/"
         )
-        Job.objects.filter(owner=person).update(state=Job.State.CANCELLED, name=SCRIPTS[0][:60] + WORD[:60], reason="".join(TEXTS))
+        Job.objects.filter(owner=person).update(
+            state=Job.State.CANCELLED, name=SCRIPTS[0][:60] + WORD[:60], reason="".join(TEXTS)
+        )
         Job.objects.filter(owner=person, kind="training").update(hidden_reason="".join(SCRIPTS))
         ranked = Job.objects.get(pk=objects["job"])
         Job.objects.filter(pk=ranked.pk).update(state=Job.State.DONE)
@@ -107,7 +109,9 @@ def rows(site: Site, person: Any) -> Iterator[dict[str, Any]]:
         episode.status = Episode.Status.FAILED
         episode.failure = episode.hidden_reason = "".join(SCRIPTS)
         episode.save()
-        Agent.objects.filter(owner=person).update(name=SCRIPTS[2][:40] + WORD[:40], about="\n".join(TEXTS), visibility="public")
+        Agent.objects.filter(owner=person).update(
+            name=SCRIPTS[2][:40] + WORD[:40], about="\n".join(TEXTS), visibility="public"
+        )
         agent, reason = Agent.objects.get(slug=objects["agent"]), "\n".join(text[:500] for text in TEXTS)
         Score.objects.filter(pk=objects["score"]).update(agent=agent)
         Score.objects.create(job=ranked, agent=agent, **SCORE, env_id=ENV_ID)

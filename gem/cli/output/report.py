@@ -68,9 +68,11 @@ def print_scores(
             score = _score(benchmark, env_id, summary)
             rows[-1].append("" if score is None else _interval(score))
             scores += [] if score is None else [score]
-    against = f" against {spec.opponent}, from each seat equally often" if spec.opponent else ""
+    played = sum(map(len, outcomes.values()))
+    how = "equally often" if played % 2 == 0 else "in turn"
+    against = f" against {spec.opponent}, from each seat {how}" if spec.opponent else ""
     tools = f" with {spec.tools_in_words}" if spec.tools else ""
-    print(f"{players.agent}{tools}{against}, {sum(map(len, outcomes.values())):,} episodes")
+    print(f"{players.agent}{tools}{against}, {count(played, 'episode')}")
     table(headings + (["score"] if benchmark else []), rows)
     if benchmark is not None and scores and len(scores) == len(outcomes):
         score = pool_estimates(scores)

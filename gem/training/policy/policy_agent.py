@@ -58,6 +58,10 @@ class PolicyAgent:
         card = check_folder(folder)
         if temperature is not None and not 0 <= temperature <= 5:
             raise InvalidArgument(f"A temperature is from 0 to 5, not {temperature}.")
+        if max_tokens is not None and max_tokens < 1:
+            raise InvalidArgument(f"A response has at least 1 token, not {max_tokens}.")
+        if device.startswith("cuda") and not torch.cuda.is_available():
+            raise InvalidArgument("There is no CUDA device here: choose the device cpu.")
         self.name = card.recipe or folder.name
         self._seed = seed
         self.policy = policy = load_policy(str(folder), device=device).eval()

@@ -78,7 +78,7 @@ def test_one_file_may_have_several_agents(run: Run, files: tuple[Path, Path], tm
         (["{random}", "no/such/file.jsonl"], "There is no file or folder no/such/file.jsonl."),
         (["{random}", "{folder}"], "has no files that end in .jsonl or .json."),
         (["{random}", "{expert}", "--measure", "luck"], "invalid choice: 'luck'"),
-        (["{random}", "{expert}", "--show", "0"], "No number of seeds shows a difference of 0."),
+        (["{random}", "{expert}", "--show", "0"], "No number of seeds shows a difference of 0 or less."),
     ],
 )
 def test_bad_input_is_answered_in_one_sentence(
