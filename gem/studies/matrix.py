@@ -101,6 +101,8 @@ class Matrix(NamedTuple):
         """What training gains where it is done."""
         own = [cell for cell in self.cells.values() if cell.is_own and cell.before is not None]
         if len(own) > MOST_SENTENCES:
+            if all(cell.p_value is None for cell in own):
+                return [f"With fewer than {FEWEST_SEEDS} trainings in an environment, no gain there is claimed."]
             gains = sum(cell.carries_over for cell in own)
             return [f"In {gains} of {len(own)} environments training solves clearly more than the first policy."]
         return [_at_home_sentence(cell, cell.before.mean) for cell in own if cell.before is not None]
@@ -147,7 +149,8 @@ def matrix(study: Study, runs: Mapping[str, list[RunResult]], untrained: Mapping
     }
     if not shares:
         return None
-    before = {place: _before(study, untrained, *place) for place in shares}
+    first = {trained: untrained.get(_first_policy(study, trained)) for trained in runs}
+    before = {(trained, name): _before(first[trained], name) for trained, name in shares}
     changes = {
         place: change(own, start.mean, study.episodes)
         for place, own in shares.items()
@@ -170,10 +173,9 @@ def matrix(study: Study, runs: Mapping[str, list[RunResult]], untrained: Mapping
     return Matrix(tuple(runs), tuple(study.measured_in), cells)
 
 
-def _before(study: Study, untrained: Mapping[str, RunResult], trained: str, name: str) -> Interval | None:
-    """What the policy that trainings in an environment begin with solves in another one."""
-    policy = untrained.get(_first_policy(study, trained))
-    return None if policy is None or name not in policy.elsewhere else wilson(policy.elsewhere[name], study.episodes)
+def _before(policy: RunResult | None, name: str) -> Interval | None:
+    """What a policy solves in an environment before any training."""
+    return None if policy is None or name not in policy.elsewhere else wilson(policy.elsewhere[name], policy.episodes)
 
 
 def _estimate(shares: Sequence[float], episodes: int) -> Estimate:
