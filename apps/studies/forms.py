@@ -41,8 +41,8 @@ class StudyForm(forms.Form):
     title = forms.CharField(label="Title", max_length=MAX_TITLE, required=False, validators=[validate_free_name])
     seeds = number_field(
         "Seeds",
-        help_text="Trainings of each variant in each environment. Fewer than three do not show which variant is "
-        "better.",
+        help_text="Trainings of each variant in each environment. Fewer than three never show which of two variants is "
+        "better; three or four variants take four.",
         invalid="Write the seeds as a whole number.",
     )
     environments = forms.MultipleChoiceField(

@@ -18,6 +18,7 @@ from gem.evaluation.intervals import (
     estimate_return,
     estimate_share,
     estimate_success,
+    student_quantile,
     wilson,
 )
 
@@ -263,10 +264,6 @@ def _problem(outcome: Outcome) -> tuple[int, int]:
     return (outcome.place, 0) if outcome.problem is None else outcome.problem
 
 
-STUDENT_T_QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
-"""The 97.5th percentiles of Student's t-distribution with 1, 2, 3 ... degrees of freedom."""
-
-
 def student_t_interval(values: Sequence[float]) -> Interval:
     """Compute the mean of a few values and its 95 % interval by Student's t-distribution.
 
@@ -278,6 +275,5 @@ def student_t_interval(values: Sequence[float]) -> Interval:
         raise InvalidArgument("An interval over seeds needs at least two.")
     mean = math.fsum(values) / n
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    quantile = STUDENT_T_QUANTILES[n - 2] if n - 2 < len(STUDENT_T_QUANTILES) else 1.96
-    half_width = quantile * deviation / math.sqrt(n)
+    half_width = student_quantile(n - 1) * deviation / math.sqrt(n)
     return Interval(mean, mean - half_width, mean + half_width)

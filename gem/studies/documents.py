@@ -34,7 +34,8 @@ def markdown(report: Report) -> str:
         parts.append(
             "Solved: share of held-out episodes, as an interquartile mean over environments and seeds, with a 95 % "
             "interval from a bootstrap that is stratified by environment. Area: mean share solved during the whole "
-            "training."
+            "training. Differences in the sentences: of means over environments, with simultaneous 95 % intervals "
+            "(Welch's t)."
         )
     if study.tuning:
         parts.append(_tuning(report))

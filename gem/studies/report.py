@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import zlib
 from collections.abc import Mapping, Sequence
@@ -15,13 +14,9 @@ from gem.evaluation.scores import student_t_interval
 from gem.studies import statistics
 from gem.studies.matrix import Matrix, matrix
 from gem.studies.results import ReadOnce, Results, RunResult
+from gem.studies.statistics import FEWEST_SEEDS
 from gem.studies.study import Study
 from gem.studies.turns import TurnsUsed, turns_used
-
-JOINT_CONFIDENCE = 0.95
-"""All differences of a study together hold with this confidence (Bonferroni)."""
-FEWEST_SEEDS = 3
-"""With fewer seeds in an environment nothing is said about an order."""
 
 
 class Cell(NamedTuple):
@@ -118,7 +113,8 @@ class Difference(NamedTuple):
     better: str
     other: str
     interval: Interval
-    """Of the difference of interquartile means; all differences of the study hold together."""
+    """Of the difference of means over environments; all of the study hold together with 95 % (Welch's t, Bonferroni).
+    """
     improvement: Interval
     """The probability that a training of the first scores higher than one of the second."""
 
@@ -156,26 +152,23 @@ class Report:
         """The smallest number of seeds of an environment that count."""
         return min((len(cell.runs) for row in self.rows for cell in row.cells), default=0)
 
+    @property
+    def seeds_needed(self) -> int:
+        """The number of seeds in each environment from which on an order of the variants may be claimed."""
+        return statistics.seeds_needed(math.comb(len(self.rows), 2))
+
     @cached_property
     def differences(self) -> list[Difference]:
-        """Every pair of variants, the one that solves more first; none with fewer than `FEWEST_SEEDS` seeds."""
-        if self.fewest_seeds < FEWEST_SEEDS:
-            return []
-        pairs = list(itertools.combinations(self.rows, 2))
-        confidence = 1 - (1 - JOINT_CONFIDENCE) / max(1, len(pairs))
+        """Every pair of variants, the one that solves more first; none with fewer than `seeds_needed` seeds."""
+        found = statistics.differences([row.scores for row in self.rows], self.study.episodes)
         return [
             Difference(
-                better.title,
-                other.title,
-                statistics.difference(
-                    better.aggregate,
-                    other.aggregate,
-                    list(zip(better.resampled_means, other.resampled_means, strict=True)),
-                    confidence,
-                ),
-                statistics.improvement(better.scores, other.scores),
+                self.rows[better].title,
+                self.rows[other].title,
+                interval,
+                statistics.improvement(self.rows[better].scores, self.rows[other].scores),
             )
-            for better, other in pairs
+            for (better, other), interval in found.items()
         ]
 
     @cached_property
@@ -222,7 +215,7 @@ class Report:
         if len(self.rows) < 2:
             return []
         if not self.differences:
-            return [f"With fewer than {FEWEST_SEEDS} seeds, nothing is said about an order."]
+            return [f"With fewer than {self.seeds_needed} seeds, nothing is said about an order."]
         clear = [self._order(row.title) for row in self.rows if any(self._clear(row.title))]
         open_pairs = [f"{one.better} and {one.other}" for one in self.differences if not one.is_clear]
         if not clear:

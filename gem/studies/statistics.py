@@ -1,22 +1,29 @@
-"""Statistics over a few seeds in several environments: interquartile means with stratified bootstrap intervals,
-performance profiles, and probabilities of improvement.
+"""Statistics over a few seeds in several environments.
 
 A score is the share of held-out episodes that is solved, from 0 to 1. Scores of a variant stand in a row of seeds for
-each environment, and a bootstrap draws seeds anew within each environment.
+each environment.
 
-Source: Agarwal et al., Deep Reinforcement Learning at the Edge of the Statistical Precipice (arXiv 2108.13264).
+Two kinds of intervals are computed. Those of interquartile means, performance profiles and probabilities of improvement
+describe: they are percentile intervals of a bootstrap that draws seeds anew within each environment, as in Agarwal et
+al., Deep Reinforcement Learning at the Edge of the Statistical Precipice (arXiv 2108.13264). Such an interval never
+leaves the range of the values, so with few seeds it is too narrow for a claim. What a study claims follows from
+differences of means with the errors of Student's t-distribution (`mean_difference`, `change`), and from
+`seeds_needed`. `python -m bench.studies` measures how often equal variants are said to differ.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import statistics
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import NamedTuple
 
-from gem.evaluation.intervals import Interval, student_quantile
+from gem.errors import InvalidArgument
+from gem.evaluation.intervals import Interval, student_quantile, student_tail
 
 Scores = Sequence[Sequence[float]]
 """The scores of a variant: for each environment those of its seeds."""
@@ -25,6 +32,8 @@ RESAMPLES = 2000
 FEWER_RESAMPLES = 500
 """Of statistics that compare every pair of runs or thresholds."""
 CONFIDENCE = 0.95
+FEWEST_SEEDS = 3
+"""With fewer seeds there is no interval, and nothing is claimed."""
 THRESHOLDS = tuple(number / 40 for number in range(41))
 """The shares at which a performance profile is drawn."""
 
@@ -56,16 +65,6 @@ def aggregate(scores: Scores, means: list[float]) -> Interval:
     return _interval(_iqm(scores), means, CONFIDENCE)
 
 
-def difference(first: Interval, second: Interval, means: Sequence[tuple[float, float]], confidence: float) -> Interval:
-    """How much higher the first interquartile mean is, with its bootstrap interval.
-
-    Args:
-        means: pairs of interquartile means of independent bootstrap samples.
-        confidence: of the interval; higher where several differences are to hold together.
-    """
-    return _interval(first.mean - second.mean, [one - other for one, other in means], confidence)
-
-
 def improvement(first: Scores, second: Scores) -> Interval:
     """The probability that a training of the first variant scores higher than one of the second, in an environment
     drawn at random, with its 95 % bootstrap interval; equal scores count half."""
@@ -73,26 +72,6 @@ def improvement(first: Scores, second: Scores) -> Interval:
     draw = random.Random(0)
     samples = [_wins(_resampled(first, draw), _resampled(second, draw)) for _ in range(FEWER_RESAMPLES)]
     return _interval(_wins(first, second), samples, CONFIDENCE)
-
-
-def mean_difference(first: Sequence[float], second: Sequence[float], comparisons: int = 1) -> Interval:
-    """How much higher the mean of the first values is, with its interval by Welch's t-test.
-
-    Args:
-        first, second: a value for each seed, of independent trainings; at least two of each.
-        comparisons: how many such intervals are to hold together with 95 % (Bonferroni).
-    """
-    errors = [statistics.variance(values) / len(values) for values in (first, second)]
-    mean = statistics.fmean(first) - statistics.fmean(second)
-    whole = sum(errors)
-    if not whole:
-        return Interval(mean, mean, mean)
-    freedom = whole**2 / sum(
-        error**2 / (len(values) - 1) for error, values in zip(errors, (first, second), strict=True)
-    )
-    z = statistics.NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / max(1, comparisons))
-    half_width = student_quantile(max(freedom, 1.0), z) * math.sqrt(whole)
-    return Interval(mean, mean - half_width, mean + half_width)
 
 
 def profile(scores: Scores, thresholds: Sequence[float]) -> list[Interval]:
@@ -105,6 +84,155 @@ def profile(scores: Scores, thresholds: Sequence[float]) -> list[Interval]:
         _interval(_above(whole, threshold), [_above(sample, threshold) for sample in samples], CONFIDENCE)
         for threshold in thresholds
     ]
+
+
+# ------------------------------------------------------------------ what is claimed
+
+
+def seeds_needed(comparisons: int) -> int:
+    """Return how many seeds each variant needs in each environment, for so many comparisons to be claimed.
+
+    Student's t-distribution knows nothing of trainings that either succeed or fail. If each succeeds with a probability
+    of one half, all `n` trainings of one variant succeed and all of another fail with a probability of 4**-n, whatever
+    the size of the difference. With this number of seeds that happens to any pair in at most 5 % of studies.
+
+    Args:
+        comparisons: pairs of variants that are compared, in both directions.
+    """
+    seeds = FEWEST_SEEDS
+    while 2 * comparisons * 4.0**-seeds > 1 - CONFIDENCE:
+        seeds += 1
+    return seeds
+
+
+def differences(variants: Sequence[Scores], episodes: int) -> dict[tuple[int, int], Interval]:
+    """How much more one variant solves than another, for each pair, by the places of both: the higher mean is first.
+
+    The intervals of all pairs hold together with 95 % (`mean_difference`). There are none with fewer than
+    `seeds_needed` seeds in an environment.
+
+    Args:
+        episodes: of which each score is a share.
+    """
+    pairs = math.comb(len(variants), 2)
+    if min((len(own) for scores in variants for own in scores), default=0) < seeds_needed(pairs):
+        return {}
+    ordered = (
+        sorted(pair, key=lambda place: -_mean(variants[place]))
+        for pair in itertools.combinations(range(len(variants)), 2)
+    )
+    return {
+        (better, other): mean_difference(variants[better], variants[other], pairs, episodes)
+        for better, other in ordered
+    }
+
+
+def mean_difference(first: Scores, second: Scores, comparisons: int = 1, episodes: int | None = None) -> Interval:
+    """How much higher the mean of the first scores is, with its interval: environments have equal weights.
+
+    The error is that of Welch's t-test, stratified by environment, with the degrees of freedom of F. E. Satterthwaite,
+    An approximate distribution of estimates of variance components, 1946.
+
+    Args:
+        first, second: for each environment a value for each seed, of independent trainings; at least two of each.
+        comparisons: how many such intervals are to hold together with 95 % (Bonferroni).
+        episodes: if the values are shares of solved episodes, how many episodes there are; see `MeanError.of`.
+
+    Raises:
+        InvalidArgument: if there are fewer than two values.
+    """
+    error = MeanError.of_sum(MeanError.of(scores, episodes) for scores in (first, second))
+    mean = _mean(first) - _mean(second)
+    half_width = error.half_width(comparisons)
+    return Interval(mean, mean - half_width, mean + half_width)
+
+
+class Change(NamedTuple):
+    """How much more trainings solve than what they began with."""
+
+    mean: float
+    p_value: float
+    """The probability of such a mean, or of one farther from 0, if training changes nothing (two-sided)."""
+
+
+def change(shares: Sequence[float], before: float, episodes: int) -> Change:
+    """Test whether trainings solve more or less than the policy that they began with, by Student's t-test of their
+    shares.
+
+    The runs are the observations, because episodes of one training resemble one another. The share before is measured
+    once, and its binomial error is added. The degrees of freedom stay those of the runs: Satterthwaite's would be many
+    whenever the shares of few runs are nearly equal by chance, and the test would then claim too much.
+
+    Args:
+        shares: of the held-out episodes, for each of two or more runs.
+        episodes: held-out episodes of each run, and of the measurement before.
+    """
+    after = MeanError.of([shares], episodes)
+    error = math.sqrt(after.variance + _binomial_variance([before], episodes))
+    mean = statistics.fmean(shares) - before
+    return Change(mean, 2 * student_tail(abs(mean) / error, after.freedom))
+
+
+class MeanError(NamedTuple):
+    """The error of a mean, or of a difference of means."""
+
+    variance: float
+    freedom: float
+    """The degrees of freedom of the variance (Satterthwaite); infinite if it is known."""
+
+    @classmethod
+    def of(cls, scores: Scores, episodes: int | None = None) -> MeanError:
+        """The error of the mean over environments of the means over their seeds.
+
+        Few seeds may have nearly equal shares by chance. So the variance of the shares of an environment is taken to be
+        at least the binomial one of as many episodes as all seeds have together, whose share is estimated with two
+        successes and two failures more (A. Agresti and B. A. Coull, Approximate is better than "exact" for interval
+        estimation of binomial proportions, 1998).
+
+        Args:
+            episodes: of which each score is a share; None if the scores are no shares.
+
+        Raises:
+            InvalidArgument: if an environment has fewer than two values.
+        """
+        if any(len(own) < 2 for own in scores):
+            raise InvalidArgument("An interval over seeds needs at least two.")
+        weight = 1 / len(scores) ** 2
+        found = [statistics.variance(own) / len(own) for own in scores]
+        if episodes is not None:
+            found = [max(one, _binomial_variance(own, episodes)) for one, own in zip(found, scores, strict=True)]
+        return cls.of_sum(cls(weight * one, len(own) - 1) for one, own in zip(found, scores, strict=True))
+
+    @classmethod
+    def of_sum(cls, parts: Iterable[MeanError]) -> MeanError:
+        """The error of sums and differences of independent means."""
+        found = [part for part in parts if part.variance]
+        if not found:
+            return cls(0.0, math.inf)
+        variance = math.fsum(part.variance for part in found)
+        return cls(variance, variance**2 / math.fsum(part.variance**2 / part.freedom for part in found))
+
+    def half_width(self, comparisons: int = 1) -> float:
+        """Half of the width of an interval, of which so many are to hold together with 95 % (Bonferroni)."""
+        if not self.variance:
+            return 0.0
+        z = statistics.NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / max(1, comparisons))
+        return student_quantile(self.freedom, z) * math.sqrt(self.variance)
+
+
+def _mean(scores: Scores) -> float:
+    """The mean over environments of the means over their seeds."""
+    return statistics.fmean(statistics.fmean(own) for own in scores)
+
+
+def _binomial_variance(shares: Sequence[float], episodes: int) -> float:
+    """The variance of the mean of shares of independent episodes."""
+    count = len(shares) * episodes
+    share = (math.fsum(shares) * episodes + 2) / (count + 4)
+    return share * (1 - share) / count
+
+
+# ------------------------------------------------------------------ bootstrap
 
 
 def _interval(value: float, resampled: list[float], confidence: float) -> Interval:

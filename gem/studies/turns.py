@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gem.evaluation.intervals import Interval
 from gem.evaluation.scores import student_t_interval
-from gem.studies.statistics import mean_difference
+from gem.studies.statistics import mean_difference, seeds_needed
 
 if TYPE_CHECKING:
     from gem.studies.report import Row
@@ -53,11 +53,18 @@ class TurnsUsed(NamedTuple):
         return self.points[-1]
 
     @property
+    def seeds_needed(self) -> int:
+        """The number of seeds from which on a difference may be claimed."""
+        return seeds_needed(len(self.points) - 1)
+
+    @property
     def fewer(self) -> list[Fewer]:
-        """How many turns fewer each of the others uses than the reference."""
+        """How many turns fewer each of the others uses than the reference; empty below `seeds_needed` seeds."""
         others = self.points[:-1]
+        if len(self.reference.per_seed) < self.seeds_needed:
+            return []
         return [
-            Fewer(point.title, mean_difference(self.reference.per_seed, point.per_seed, len(others)))
+            Fewer(point.title, mean_difference([self.reference.per_seed], [point.per_seed], len(others)))
             for point in others
         ]
 
@@ -75,6 +82,11 @@ class TurnsUsed(NamedTuple):
         if len(self.points) < 2:
             return []
         found = self.fewer
+        if not found:
+            return [
+                f"{self.environment}: with fewer than {self.seeds_needed} seeds, nothing is said about differences in "
+                f"turns."
+            ]
         reference = f"{self.reference.title}, which takes {_turns(self.reference.turns)}"
         sentences = []
         for word, sign in (("fewer", 1), ("more", -1)):

@@ -165,9 +165,11 @@ class MatrixCell:
         """What it says, for those who point at it."""
         cell = self.cell
         before = "" if cell.before is None else f", {_percent(cell.before.mean)} before any training"
+        known = cell.share.interval
+        interval = "" if known is None else f" ({_percent(known.low)} to {_percent(known.high)})"
         return (
-            f"Trained in {cell.trained_in}, measured in {cell.measured_in}: solves {_percent(cell.share.mean)} "
-            f"({_percent(cell.share.low)} to {_percent(cell.share.high)}){before}"
+            f"Trained in {cell.trained_in}, measured in {cell.measured_in}: solves {_percent(cell.share.mean)}"
+            f"{interval}{before}"
         )
 
 

@@ -62,13 +62,13 @@ def test_the_profile_and_its_table_say_the_same(client: Client) -> None:
 
 def test_a_page_follows_the_results(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "FOLDER", tmp_path)
-    study = find("algorithms").model_copy(update={"tuning": {}, "seeds": 3})
+    study = find("algorithms").model_copy(update={"tuning": {}, "seeds": 4})
     monkeypatch.setattr(importlib.import_module("apps.studies.pages.reading"), "all_studies", lambda: (study,))
     folder = tmp_path / study.name
     before = tight(client.get(f"/studies/{study.name}/"))
     assert "too few for a comparison" in before
     assert 'id="differences"' not in before
-    filled(study, folder, {"reinforce": 100, "rebn": 150, "grpo": 101, "ppo": 200}, 3)
+    filled(study, folder, {"reinforce": 100, "rebn": 150, "grpo": 101, "ppo": 200}, 4)
     after = tight(client.get(f"/studies/{study.name}/"))
     assert "PPO solves more than ReBN" in after
     assert "No order is shown for GRPO and REINFORCE." in after

@@ -11,7 +11,8 @@ import pytest
 from gem.evaluation.comparison import power, sign_flips
 from gem.evaluation.comparison.differences import difference, holm
 from gem.evaluation.comparison.pairs import SeedPair
-from gem.evaluation.intervals import student_quantile, wilson
+from gem.evaluation.intervals import student_quantile, student_tail, wilson
+from gem.evaluation.scores import student_t_interval
 
 
 def drawn(seed: int, n: int, shift: float = 0.3) -> list[float]:
@@ -42,11 +43,30 @@ def test_the_bootstrap_is_scipys_bias_corrected_and_accelerated_one() -> None:
     assert ours.bootstrap.high == pytest.approx(theirs.high, abs=0.03 * width)
 
 
-def test_quantiles_and_binomial_tests() -> None:
+def test_quantiles_and_tails_of_student() -> None:
     from scipy import stats
 
-    for freedom in (9, 15, 49, 500):
-        assert student_quantile(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), abs=0.0005)
+    for freedom in (1, 1.4, 2, 3.7, 9, 15, 29.9, 30, 49, 500):
+        for z in (0.5, 1.959963984540054, 3.0, 4.5):
+            theirs = stats.t.isf(stats.norm.sf(z), freedom)
+            assert student_quantile(freedom, z) == pytest.approx(theirs, abs=0.0005)
+            assert student_quantile(freedom, -z) == pytest.approx(-theirs, abs=0.0005)
+        for t in (0.0, 0.1, 2.0, 50.0):
+            assert student_tail(t, freedom) == pytest.approx(stats.t.sf(t, freedom))
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 11, 15, 40])
+def test_an_interval_over_a_few_values_is_students(n: int) -> None:
+    from scipy import stats
+
+    values = drawn(n, n)
+    theirs = stats.ttest_1samp(values, 0).confidence_interval()
+    assert student_t_interval(values)[1:] == pytest.approx(tuple(theirs))
+
+
+def test_binomial_tests() -> None:
+    from scipy import stats
+
     for won, n in ((3, 20), (10, 20), (0, 7), (400, 900)):
         assert sign_flips.binomial_p(won, n) == pytest.approx(stats.binomtest(won, n).pvalue)
 

@@ -128,6 +128,20 @@ def test_no_order_is_said_of_equal_ones_or_of_two_seeds(tmp_path: Path) -> None:
     assert few.sentences[-1] == "With fewer than 3 seeds, nothing is said about an order."
 
 
+def test_runs_that_overlap_show_no_order_although_a_bootstrap_does(tmp_path: Path) -> None:
+    """Two of three trainings of one variant solve more than all of the other."""
+    study = Study.model_validate({**PLAN, "environments": {"gcd": {"recipe": "gcd"}}, "seeds": 3})
+    results = FolderResults(study, tmp_path)
+    for run in compared(study, {}):
+        solved = {"rebn": (62, 70, 55), "ppo": (40, 50, 54)}[run.variant][run.seed]
+        results.write(run, result(study, run, solved))
+    found = report(results)
+    assert found.rows[0].interval is not None
+    assert found.rows[1].interval is not None
+    assert found.rows[0].interval.low > found.rows[1].interval.high
+    assert found.sentences == ["These trainings show no order: every difference may be zero (ReBN and PPO)."]
+
+
 def test_only_seeds_that_every_variant_has_are_counted(tmp_path: Path) -> None:
     study = Study.model_validate(PLAN)
     results = filled(study, tmp_path, {"rebn": 50, "ppo": 50}, 3)
@@ -182,6 +196,35 @@ def test_what_is_not_clearly_more_than_before_does_not_carry_over(tmp_path: Path
     assert not any(cell.carries_over for cell in found.cells.values())
     assert found.cells["fifteen", "gcd"].gain is None, "training there gained nothing"
     assert found.sentences[0] == "Trained in gcd, policies solve 2 % there, not clearly more than the 2 % before it."
+
+
+def test_with_two_trainings_nothing_is_claimed_of_other_environments(tmp_path: Path) -> None:
+    alone = {"rebn": PLAN["variants"]["rebn"]}
+    study = Study.model_validate({**PLAN, "measured_in": TWO, "variants": alone, "seeds": 2})
+    found = report(measured(study, tmp_path, {"gcd": 2, "tictactoe": 10}, {"gcd": 90, "tictactoe": 90})).matrix
+    assert found is not None
+    assert found.sentences == [
+        "Trained in gcd, policies solve 90 % there, and 2 % before it; with fewer than 3 trainings nothing is claimed.",
+        "With fewer than 3 trainings in an environment, nothing is said about others.",
+    ]
+    assert not any(cell.carries_over or cell.share.interval for cell in found.cells.values())
+
+
+def test_one_training_of_three_that_learned_carries_nothing_over(tmp_path: Path) -> None:
+    """Pooled over the episodes of all three it would be clearly more."""
+    alone = {"rebn": PLAN["variants"]["rebn"]}
+    study = Study.model_validate({**PLAN, "measured_in": TWO, "variants": alone, "seeds": 3})
+    results = measured(study, tmp_path, {"gcd": 2, "tictactoe": 10}, {"gcd": 2, "tictactoe": 10})
+    for environment in study.environments:
+        run = Run(environment, "rebn", 0, None)
+        solved = {"gcd": 2, "tictactoe": 90}
+        results.write(run, result(study, run, 50, elsewhere=solved, measured=measured_digests(study)))
+    found = report(results).matrix
+    assert found is not None
+    cell = found.cells["fifteen", "tictactoe"]
+    assert cell.share.mean == pytest.approx(110 / 300)
+    assert not cell.carries_over
+    assert not cell.loses
 
 
 def test_a_result_is_measured_again_only_where_an_environment_is_new(tmp_path: Path) -> None:
