@@ -188,14 +188,15 @@ def verify_stored(stored: StoredEpisode, *, strict: bool = False, env: Env | Non
 
     Args:
         strict: see `verify`. The turn limit is compared as well, and an episode without a failure has to have ended.
+            An episode that failed in its first turn is not executed.
         env: see `verify`.
 
     Raises:
         UsageError: if it cannot be re-executed here, because the environment is unknown or has another version or data.
     """
     record = stored.record
-    if record.failure and not record.turns:
-        return None  # the environment failed before there was anything to compare
+    if not has_begun(record) or (strict and record.failure and not record.turns):
+        return None
     if strict and (difference := _ending_difference(record)):
         return difference
     if strict and env is None:
@@ -215,9 +216,16 @@ def verify_stored(stored: StoredEpisode, *, strict: bool = False, env: Env | Non
         is_success = success(record.seat, info) if "success" in info else None
         if record.success != is_success:
             return Difference(record.turn_count, "success", record.success, is_success)
+    if difference is None and record.failure and (record.terminated or record.truncated):
+        return Difference(record.turn_count, "failure", record.failure, "the end of the episode")
     if difference is None and strict and env is not None and record.max_turns != env.max_turns:
         return Difference(0, "max_turns", record.max_turns, env.max_turns)
     return difference
+
+
+def has_begun(record: EpisodeRecord) -> bool:
+    """Whether there is anything to compare: the environment did not fail before its first observation."""
+    return bool(record.failed_by != "environment" or record.turns or record.first_observation or record.first_info)
 
 
 def _ending_difference(record: EpisodeRecord) -> Difference | None:
