@@ -22,6 +22,7 @@ from gem.errors import EpisodeOver, VersionChanged
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, StoredEpisode, TurnRecord
 from gem.seats import success
+from gem.validation.values import plain_value
 from gem.views import View
 from gem.wrappers.wrapper_factory import has_tools
 
@@ -262,11 +263,15 @@ def _compare(
         return Difference(number, "observation", turn.observation, observation)
     if turn.reward != reward:
         return Difference(number, "reward", turn.reward, reward)
-    return None if turn.info == info else _compare_infos(number, turn.info, info, strict=strict)
+    try:
+        is_equal = turn.info == info
+    except ValueError:  # a NumPy array is in it, which has no truth value
+        is_equal = False
+    return None if is_equal else _compare_infos(number, turn.info, info, strict=strict)
 
 
 def _compare_infos(number: int, recorded: Info, replayed: Info, *, strict: bool) -> Difference | None:
-    plain = json.loads(json.dumps(replayed))  # the recorded info went through JSON as well
+    plain = json.loads(json.dumps(replayed, default=plain_value))  # the recorded info went through JSON as well
     left_out = MACHINE_DEPENDENT_KEYS if number else MACHINE_DEPENDENT_KEYS | PREVIOUS_EPISODE_KEYS
     for key, value in plain.items():
         if key not in left_out and recorded.get(key) != value:

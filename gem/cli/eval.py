@@ -200,7 +200,7 @@ def _play(
         results = (record for record in records if record.failed_by != "budget")
         for record in _show_progress(results, done_count, total):
             if file is not None:
-                _write(file, record, players)
+                record = _write(file, record, players)  # noqa: PLW2901 (what is counted is what the file has)
             yield record
         if refusal := turns.refusal or ("" if ledger is None else ledger.refusal):
             print(f"{refusal} Finished episodes count.", file=sys.stderr)
@@ -349,14 +349,17 @@ def _fulfils(record: EpisodeRecord, request: EpisodeRequest) -> bool:
     )
 
 
-def _write(file: TextIO, record: EpisodeRecord, players: Players) -> None:
+def _write(file: TextIO, record: EpisodeRecord, players: Players) -> EpisodeRecord:
+    """Add an episode to the file; return the record that was written, which is a failure if an info is not JSON."""
     from gem.records import episode_files  # noqa: PLC0415
 
+    line, written = episode_files.line_and_record(record, players.agent, players.opponent_in(record), players.set_up)
     try:
-        file.write(episode_files.episode_line(record, players.agent, players.opponent_in(record), players.set_up))
+        file.write(line)
         file.flush()
     except OSError as error:
         raise UsageError(f"{file.name} cannot be written: {error.strerror}.") from error
+    return written
 
 
 def _outcome(record: EpisodeRecord) -> Outcome:

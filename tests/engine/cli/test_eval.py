@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import gem
 from gem.evaluation.intervals import SeedSums, estimate_return, estimate_share
 from gem.evaluation.scores import Outcome, interval, pool, summarize
 from gem.registry import ENV_REGISTRY
+from gem.wrappers.record_episodes import RecordEpisodes
 from tests.engine.cli.conftest import Run
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
@@ -247,6 +249,8 @@ def test_tools_that_cannot_be_are_explained(run: Run, given: list[str], sentence
 
 
 FAILING = """
+import numpy as np
+
 import gem
 from gem.core import Env
 
@@ -259,7 +263,7 @@ class Failing(Env):
     def step(self, action):
         if self.seed % 10 < FAILURES:
             raise KeyError(f"seed {self.seed}")
-        return "", 1.0, True, False, {"success": True}
+        return "", 1.0, True, False, {"success": True, **INFO}
 
     def sample_random_action(self):
         return "a"
@@ -276,7 +280,7 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
     def write(**values: str) -> str:
         text = FAILING
-        for name, value in ({"FAILURES": "0", "RESET": '"", {}'} | values).items():
+        for name, value in ({"FAILURES": "0", "RESET": '"", {}', "INFO": "{}"} | values).items():
             text = text.replace(name, value)
         (tmp_path / "failing_env.py").write_text(text, "utf-8")
         return "failing_env"
@@ -324,3 +328,37 @@ def test_a_server_that_is_not_there_is_exit_code_3(run: Run, caplog: pytest.LogC
     assert code == 3
     assert err.splitlines()[-1].startswith("gemweb eval: The server at http://127.0.0.1:9: ")
     assert [record.exc_info for record in caplog.records] == [None, None]
+
+
+NUMPY_INFO = '{"n": np.int64(3), "row": np.arange(3), "deep": [{"x": np.bool_(True)}]}'
+
+
+def test_numpy_values_in_infos_are_written_as_numbers(run: Run, failing: Callable[..., str], tmp_path: Path) -> None:
+    out = tmp_path / "numpy.jsonl"
+    module = failing(INFO=NUMPY_INFO)
+    assert run("eval", "--module", module, *PLAY_FAILING, "--out", out).code == 0
+    info = episodes(out)[0]["turns"][0]["info"]
+    assert (info["n"], info["row"], info["deep"]) == (3, [0, 1, 2], [{"x": True}])
+    assert run("replay", out).out == "20 of 20 episodes identical (20 turns).\n"
+
+
+def test_numpy_values_are_recorded_by_the_wrapper(run: Run, failing: Callable[..., str], tmp_path: Path) -> None:
+    __import__(failing(INFO=NUMPY_INFO))
+    out = tmp_path / "numpy.jsonl"
+    env = RecordEpisodes(gem.make("test:Failing-v0"), out)
+    env.reset(seed=0)
+    env.step("a")
+    assert episodes(out)[0]["turns"][0]["info"]["n"] == 3
+    assert run("replay", out).code == 0
+
+
+def test_an_info_that_is_not_json_fails_only_its_episode(run: Run, failing: Callable[..., str], tmp_path: Path) -> None:
+    out = tmp_path / "objects.jsonl"
+    module = failing(INFO='({"thing": object()} if self.seed == 7 else {})')
+    code, printed, _ = run("eval", "--module", module, *PLAY_FAILING, "--out", out)
+    assert (code, "In 1 episode the environment failed" in printed) == (0, True)
+    failed = [episode for episode in episodes(out) if episode["failure"]]
+    assert [episode["seed"] for episode in failed] == [7]
+    assert failed[0]["failure"].startswith("Turn 1 has an info that cannot be written as JSON: Object of type object")
+    assert (failed[0]["turns"], failed[0]["success"], failed[0]["failed_by"]) == ([], None, "environment")
+    assert "20 of 20 episodes are in" in run("eval", "--module", module, *PLAY_FAILING, "--out", out).err
