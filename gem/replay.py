@@ -22,6 +22,7 @@ from gem.errors import EpisodeOver, VersionChanged
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, StoredEpisode, TurnRecord
 from gem.seats import success
+from gem.validation.values import plain_value
 from gem.views import View
 from gem.wrappers.wrapper_factory import has_tools
 
@@ -188,14 +189,15 @@ def verify_stored(stored: StoredEpisode, *, strict: bool = False, env: Env | Non
 
     Args:
         strict: see `verify`. The turn limit is compared as well, and an episode without a failure has to have ended.
+            An episode that failed in its first turn is not executed.
         env: see `verify`.
 
     Raises:
         UsageError: if it cannot be re-executed here, because the environment is unknown or has another version or data.
     """
     record = stored.record
-    if record.failure and not record.turns:
-        return None  # the environment failed before there was anything to compare
+    if not has_begun(record) or (strict and record.failure and not record.turns):
+        return None
     if strict and (difference := _ending_difference(record)):
         return difference
     if strict and env is None:
@@ -215,9 +217,16 @@ def verify_stored(stored: StoredEpisode, *, strict: bool = False, env: Env | Non
         is_success = success(record.seat, info) if "success" in info else None
         if record.success != is_success:
             return Difference(record.turn_count, "success", record.success, is_success)
+    if difference is None and record.failure and (record.terminated or record.truncated):
+        return Difference(record.turn_count, "failure", record.failure, "the end of the episode")
     if difference is None and strict and env is not None and record.max_turns != env.max_turns:
         return Difference(0, "max_turns", record.max_turns, env.max_turns)
     return difference
+
+
+def has_begun(record: EpisodeRecord) -> bool:
+    """Whether there is anything to compare: the environment did not fail before its first observation."""
+    return bool(record.failed_by != "environment" or record.turns or record.first_observation or record.first_info)
 
 
 def _ending_difference(record: EpisodeRecord) -> Difference | None:
@@ -254,11 +263,15 @@ def _compare(
         return Difference(number, "observation", turn.observation, observation)
     if turn.reward != reward:
         return Difference(number, "reward", turn.reward, reward)
-    return None if turn.info == info else _compare_infos(number, turn.info, info, strict=strict)
+    try:
+        is_equal = turn.info == info
+    except ValueError:  # a NumPy array is in it, which has no truth value
+        is_equal = False
+    return None if is_equal else _compare_infos(number, turn.info, info, strict=strict)
 
 
 def _compare_infos(number: int, recorded: Info, replayed: Info, *, strict: bool) -> Difference | None:
-    plain = json.loads(json.dumps(replayed))  # the recorded info went through JSON as well
+    plain = json.loads(json.dumps(replayed, default=plain_value))  # the recorded info went through JSON as well
     left_out = MACHINE_DEPENDENT_KEYS if number else MACHINE_DEPENDENT_KEYS | PREVIOUS_EPISODE_KEYS
     for key, value in plain.items():
         if key not in left_out and recorded.get(key) != value:

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -15,7 +15,9 @@ from gem.cli.arguments import challenge as challenged
 from gem.cli.arguments import checkpoint, endpoint, tooling
 from gem.cli.output import report
 from gem.cli.output.report import Players
-from gem.errors import UsageError
+from gem.cli.output.tables import count
+from gem.errors import EnvironmentFailure, ServerNotThere, UsageError
+from gem.registry import REMOTE
 
 if TYPE_CHECKING:
     from gem.agents import AnyAgent
@@ -117,7 +119,47 @@ def run(
         outcomes[record.identity.env_id].append(_outcome(record))
         reasons.setdefault(record.failed_by, record.failure)
     report.print_scores(spec, players, outcomes, reasons, None if books is None else books.total)
-    return 0
+    return _exit_code(spec, outcomes)
+
+
+def _exit_code(spec: EvaluationSpec, outcomes: Mapping[str, Sequence[Outcome]]) -> int:
+    """1 if more episodes are not counted than the specification allows, and a sentence on stderr; 0 otherwise.
+
+    Raises:
+        ServerNotThere: if that is because the server of an environment is not there.
+    """
+    rows = [row for env_outcomes in outcomes.values() for row in env_outcomes]
+    errors = sum(row.failed or row.unanswered for row in rows)
+    if errors <= spec.max_error_share * len(rows):
+        return 0
+    for env_id, env_outcomes in outcomes.items():
+        if any(row.failed for row in env_outcomes):
+            _require_server(env_id)
+    print(
+        f"gemweb eval: {errors:,} of {count(len(rows), 'episode')} are not counted, and at most "
+        f"{100 * spec.max_error_share:g} % may be. The scores of the others may not be those of a fair sample.",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def _require_server(env_id: str) -> None:
+    """Begin an episode, if the environment is on a server: its error says whether the server is there.
+
+    Raises:
+        ServerNotThere: if the server is not there.
+    """
+    if not gem.spec(env_id).id.startswith(REMOTE):
+        return
+    env = gem.make(env_id)
+    try:
+        env.reset(seed=0)
+    except ServerNotThere:
+        raise
+    except EnvironmentFailure:
+        pass  # the server is there, and its environment fails, as it did in the episodes
+    finally:
+        env.close()
 
 
 def _play(
@@ -158,7 +200,7 @@ def _play(
         results = (record for record in records if record.failed_by != "budget")
         for record in _show_progress(results, done_count, total):
             if file is not None:
-                _write(file, record, players)
+                record = _write(file, record, players)  # noqa: PLW2901 (what is counted is what the file has)
             yield record
         if refusal := turns.refusal or ("" if ledger is None else ledger.refusal):
             print(f"{refusal} Finished episodes count.", file=sys.stderr)
@@ -307,14 +349,17 @@ def _fulfils(record: EpisodeRecord, request: EpisodeRequest) -> bool:
     )
 
 
-def _write(file: TextIO, record: EpisodeRecord, players: Players) -> None:
+def _write(file: TextIO, record: EpisodeRecord, players: Players) -> EpisodeRecord:
+    """Add an episode to the file; return the record that was written, which is a failure if an info is not JSON."""
     from gem.records import episode_files  # noqa: PLC0415
 
+    line, written = episode_files.line_and_record(record, players.agent, players.opponent_in(record), players.set_up)
     try:
-        file.write(episode_files.episode_line(record, players.agent, players.opponent_in(record), players.set_up))
+        file.write(line)
         file.flush()
     except OSError as error:
         raise UsageError(f"{file.name} cannot be written: {error.strerror}.") from error
+    return written
 
 
 def _outcome(record: EpisodeRecord) -> Outcome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from gem import seats
 from gem.errors import UsageError
 from gem.records.episode import EpisodeRecord, Identity, StoredEpisode, TurnRecord
+from gem.validation.values import plain_value
 from gem.version import __version__
 
 LINE_PREFIX = b'{"env_id": '
@@ -41,12 +42,71 @@ def episode_line(
 ) -> str:
     """Return the episode as one line of a file, including the newline.
 
+    NumPy's scalars and arrays are written as numbers and lists. An episode with an info that JSON cannot hold
+    otherwise is written as failed at that turn.
+
     Args:
         opponent: the agent in all seats but that of the record.
         set_up: the settings of the agent, if its name does not imply them.
         engine_version: the engine that played it.
         proof: `digest` and `inclusion`, if the episode belongs to a row (see `gem.verification.digests`).
     """
+    return line_and_record(record, agent, opponent, set_up, engine_version=engine_version, **proof)[0]
+
+
+def line_and_record(
+    record: EpisodeRecord,
+    agent: str,
+    opponent: str = "",
+    set_up: Mapping[str, Any] | None = None,
+    *,
+    engine_version: str = __version__,
+    **proof: Any,
+) -> tuple[str, EpisodeRecord]:
+    """Return the line of an episode, and the record that is in it, which is another one if this one cannot be written.
+
+    Args: see `episode_line`.
+    """
+    options = {"engine_version": engine_version, **proof}
+    try:
+        return _line(record, agent, opponent, set_up, **options), record
+    except (TypeError, *NOT_JSON):
+        failed = _failed_where_unwritable(record)
+        if failed is None:
+            raise
+    return _line(failed, agent, opponent, set_up, **options), failed
+
+
+def _failed_where_unwritable(record: EpisodeRecord) -> EpisodeRecord | None:
+    """The episode as failed at the first info that cannot be written as JSON; None if all can."""
+    for number, info in enumerate(record.infos):
+        try:
+            json.dumps(info, default=plain_value)
+        except (TypeError, *NOT_JSON) as error:
+            label = f"Turn {number}" if number else "reset()"
+            failed = replace(
+                record,
+                turns=record.turns[: max(number - 1, 0)],
+                terminated=False,
+                truncated=False,
+                success=None,
+                cut="",
+                failure=f"{label} has an info that cannot be written as JSON: {error}.",
+                failed_by="environment",
+            )
+            return failed if number else replace(failed, first_observation="", first_info={})
+    return None
+
+
+def _line(
+    record: EpisodeRecord,
+    agent: str,
+    opponent: str,
+    set_up: Mapping[str, Any] | None,
+    *,
+    engine_version: str,
+    **proof: Any,
+) -> str:
     data = {
         **asdict(record.identity),
         "agent": agent,
@@ -71,7 +131,7 @@ def episode_line(
         **proof,
         "turns": [{"turn": number, **asdict(turn)} for number, turn in enumerate(record.turns, start=1)],
     }
-    return json.dumps(data, ensure_ascii=False) + "\n"
+    return json.dumps(data, ensure_ascii=False, default=plain_value) + "\n"
 
 
 def read(path: Path) -> Iterator[StoredEpisode]:

@@ -23,7 +23,7 @@ import torch
 
 from gem import credit
 from gem.credit import ALGORITHMS
-from gem.errors import InvalidArgument
+from gem.errors import GemError, InvalidArgument
 from gem.training.checkpoints import checkpoint
 from gem.training.collecting.batch import RolloutBatch, mean
 from gem.training.collecting.collector import Collector, capacity_of
@@ -34,7 +34,7 @@ from gem.training.failures import TrainingFailed, explain
 from gem.training.learner import Learner, NonFiniteGradient, UpdateStats, autocast, training_examples
 from gem.training.policy.policies import AutoPolicy, load_policy
 from gem.training.policy.sampler import AutocastSampler, Sampler, make_sampler
-from gem.training.policy.server_sampler import ServerFailed, ServerSampler
+from gem.training.policy.server_sampler import ServerSampler
 from gem.training.processes import Processes
 from gem.training.progress import Metrics, Progress
 from gem.training.run_folder import FAILED_BATCH, RunFolder, State
@@ -121,9 +121,12 @@ class _Training:
                 state = self._loop()
             if self.processes.is_first:
                 self._save_checkpoint()
-        except (OSError, RuntimeError, MemoryError, NonFiniteGradient, ServerFailed) as error:
+        except TrainingFailed:
+            raise
+        except Exception as error:
             reason = explain(error, self.folder.path)
             if reason is None:
+                self._fail(str(error) if isinstance(error, GemError) else f"{type(error).__name__}: {error}")
                 raise
             raise self._fail(reason) from error
         self._set_state(state, self._stop_reason() if state == "stopped" else "")

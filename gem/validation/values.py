@@ -52,6 +52,18 @@ def check_reward(reward: object) -> float:
         raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.") from None
 
 
+def plain_value(value: object) -> object:
+    """Return the Python value of a NumPy scalar or array, or of a tensor, as the `default` of `json.dumps`.
+
+    Raises:
+        TypeError: if it is something else.
+    """
+    convert = getattr(value, "tolist", None)
+    if not callable(convert):
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return convert()
+
+
 def check_seed(seed: object) -> int:
     """Return `seed` as an int.
 

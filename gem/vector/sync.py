@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from copy import deepcopy
-from typing import Generic, TypeVar
+from threading import Lock
+from types import TracebackType
+from typing import Generic, NamedTuple, TypeVar
 
 from gem.core import Env, Info, State, Step, reading_state
-from gem.errors import EpisodeOver, UsageError, failure_of
+from gem.errors import EpisodeOver, ServerNotThere, UsageError, failure_of
 from gem.vector.base import CLOSED_MESSAGE, IDLE_STEP, Actions, AutoresetMode, VectorEnv
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+class _FailureKind(NamedTuple):
+    """Failures with the same class, raised by the same line, are of one kind."""
+
+    error_name: str
+    file: str
+    line: int
+
+    @classmethod
+    def of(cls, error: Exception) -> _FailureKind:
+        """The kind of an error that was raised."""
+        innermost: TracebackType | None = error.__traceback__
+        while innermost is not None and innermost.tb_next is not None:
+            innermost = innermost.tb_next
+        if innermost is None:
+            return cls(type(error).__name__, "", 0)
+        return cls(type(error).__name__, innermost.tb_frame.f_code.co_filename, innermost.tb_lineno)
 
 
 class SyncVectorEnv(VectorEnv):
@@ -30,6 +50,8 @@ class SyncVectorEnv(VectorEnv):
         self._envs: list[Env | None] = [None] * len(self.env_fns)
         self._is_over = [False] * len(self.env_fns)
         self._closed = False
+        self._failures: Counter[_FailureKind] = Counter()
+        self._failures_lock = Lock()
         try:
             for i in range(len(self.env_fns)):
                 self.env(i)
@@ -125,6 +147,10 @@ class SyncVectorEnv(VectorEnv):
         """See `VectorEnv.close`."""
         self._closed = True
         self._close_all()
+        for kind, number in self._failures.items():
+            if number > 1:
+                logger.warning("Environments failed %d times with %s (%s:%d)", number, *kind)
+        self._failures.clear()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -154,10 +180,20 @@ class SyncVectorEnv(VectorEnv):
         failure = failure_of(error, "environment")
         if failure.side == "ours":
             raise error
-        logger.warning("The environment in slot %d failed", i, exc_info=error)
+        self._log_failure(i, error)
         self._close_one(i)
         self._is_over[i] = True
         return {"failure": failure.message}
+
+    def _log_failure(self, i: int, error: Exception) -> None:
+        """Log the first failure of each kind; `close` logs how many there were."""
+        kind = _FailureKind.of(error)
+        with self._failures_lock:
+            self._failures[kind] += 1
+            is_first = self._failures[kind] == 1
+        if is_first:
+            shown = None if isinstance(error, ServerNotThere) else error  # whose message says everything
+            logger.warning("The environment in slot %d failed: %s", i, error, exc_info=shown)
 
     def _close_all(self) -> None:
         for i in range(self.num_envs):

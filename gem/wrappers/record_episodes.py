@@ -9,6 +9,7 @@ from typing import Any
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import InvalidArgument, UsageError
 from gem.records import EpisodeRecord, Identity, TurnRecord
+from gem.validation.values import plain_value
 from gem.wrappers.describe import describe
 
 
@@ -97,7 +98,7 @@ class RecordEpisodes(EnvWrapper):
 
     def _get_own_state(self) -> State:
         kept = {"first": self._first, "turns": self._turns, "episodes": self.episodes}
-        state: State = json.loads(json.dumps(kept))
+        state: State = json.loads(json.dumps(kept, default=plain_value))
         return state
 
     def _set_own_state(self, state: State) -> None:

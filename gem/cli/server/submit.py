@@ -29,6 +29,8 @@ EVALUATION_OPTIONS = {
     "priority": "priority", "stop_against": "stop_against",
 }  # fmt: skip
 """Options for evaluations, and the fields of the `Submission` that they set."""
+OF_THE_JOB = {"name", "visibility", "evaluate_best"}
+"""Fields of the document of a training that are not settings of its `TrainingSpec`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -139,20 +141,18 @@ def run(
         data = {name: value for name, value in data.items() if name not in {"agent", "agents"}}
     is_training = bool(recipe or settings) or (bool(data) and not is_document(data.get("spec") or data))
     _check(is_training, chosen, is_named=bool(data or chosen), evaluate_best=evaluate_best, shows=show is not None)
+    if is_training:
+        data |= _settings(settings)
+    own = {"name": name, "visibility": visibility, "evaluate_best": evaluate_best}
+    own = {field: value for field, value in own.items() if value}
     if prints:
-        named = {name: value for name, value in (("name", name), ("visibility", visibility)) if value}
-        print(json.dumps({**data, **(_settings(settings) if is_training else chosen), **named}, indent=2))
+        document = _with_recipe(recipe, data) if is_training else {**data, **chosen}
+        print(json.dumps({**document, **own}, indent=2))
         return 0
     with connect(url) as client:
         if is_training:
-            job: Job = client.trainings.submit(
-                recipe or "",
-                {**data, **_settings(settings)},
-                name=name,
-                visibility=visibility,
-                evaluate_best=evaluate_best,
-                idempotency_key=key,
-            )
+            own = {field: data.pop(field) for field in OF_THE_JOB & data.keys()} | own
+            job: Job = client.trainings.submit(recipe or "", data, **own, idempotency_key=key)
             return _report(client, job, [job], follow=follow, as_json=as_json)
         if show is not None:
             return _print_power(client, {**data, **chosen}, show, as_json=as_json)
@@ -265,6 +265,18 @@ def _read(file: str | None) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise UsageError(f"{file} is not a specification: it has to be a JSON object.")
     return data
+
+
+def _with_recipe(recipe: str | None, data: dict[str, Any]) -> dict[str, Any]:
+    """The specification of a training with all settings of its recipe, as the server completes it.
+
+    Raises:
+        InvalidArgument: if there is no such recipe.
+    """
+    from gem.training import recipes  # noqa: PLC0415 (the other commands start faster without it)
+    from gem.training.spec import with_current_names  # noqa: PLC0415
+
+    return {**(recipes.data(recipe) if recipe else {}), **with_current_names(data)}
 
 
 def _settings(settings: list[str] | None) -> dict[str, Any]:

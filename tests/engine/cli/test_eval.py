@@ -1,12 +1,17 @@
 """`gemweb eval`: episodes, scores with intervals, and going on after an interruption."""
 
 import json
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import gem
 from gem.evaluation.intervals import SeedSums, estimate_return, estimate_share
 from gem.evaluation.scores import Outcome, interval, pool, summarize
+from gem.registry import ENV_REGISTRY
+from gem.wrappers.record_episodes import RecordEpisodes
 from tests.engine.cli.conftest import Run
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
@@ -131,7 +136,7 @@ def test_a_broken_environment_is_counted_apart(run: Run, coin_row, tmp_path: Pat
     arguments = ["--agent", "random", "--env", "game:CoinRow-v0", "--episodes", 40, "--out", out, "--module", module]
     code, printed, _ = run("eval", *arguments)
     failed = sum("ZeroDivisionError" in episode["failure"] for episode in episodes(out))
-    assert code == 0
+    assert code == 1, "more than a tenth failed"
     assert 0 < failed < 40
     assert f"In {failed} episodes the environment failed" in printed
     assert printed.splitlines()[2].split()[1] == str(40 - failed)
@@ -241,3 +246,119 @@ def test_tools_are_played_with_recorded_and_named(run: Run, tmp_path: Path) -> N
 def test_tools_that_cannot_be_are_explained(run: Run, given: list[str], sentence: str) -> None:
     ran = run("eval", "--agent", "random", "--env", ENV_ID, "--episodes", 1, *given)
     assert (ran.code, ran.err) == (2, f"gemweb eval: {sentence}\n")
+
+
+FAILING = """
+import numpy as np
+
+import gem
+from gem.core import Env
+
+
+class Failing(Env):
+    def reset(self, seed=None):
+        super().reset(seed)
+        return RESET
+
+    def step(self, action):
+        if self.seed % 10 < FAILURES:
+            raise KeyError(f"seed {self.seed}")
+        return "", 1.0, True, False, {"success": True, **INFO}
+
+    def sample_random_action(self):
+        return "a"
+
+
+gem.register("test:Failing-v0", f"{__name__}:Failing")
+"""
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """`failing(FAILURES="3")` writes a module whose environment fails in 3 of 10 episodes; its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(**values: str) -> str:
+        text = FAILING
+        for name, value in ({"FAILURES": "0", "RESET": '"", {}', "INFO": "{}"} | values).items():
+            text = text.replace(name, value)
+        (tmp_path / "failing_env.py").write_text(text, "utf-8")
+        return "failing_env"
+
+    yield write
+    sys.modules.pop("failing_env", None)
+    ENV_REGISTRY.pop("test:Failing-v0", None)
+
+
+PLAY_FAILING = ("--agent", "random", "--env", "test:Failing-v0", "--episodes", 20)
+
+
+def test_too_many_episodes_with_errors_are_exit_code_1(run: Run, failing: Callable[..., str]) -> None:
+    code, out, err = run("eval", "--module", failing(FAILURES="2"), *PLAY_FAILING)
+    assert code == 1
+    assert "random, 20 episodes" in out, "the results of the others are still printed"
+    assert "In 4 episodes the environment failed" in out
+    assert err.splitlines()[-1].startswith("gemweb eval: 4 of 20 episodes are not counted, and at most 10 % may be.")
+
+
+def test_a_tenth_of_the_episodes_may_be_errors(run: Run, failing: Callable[..., str]) -> None:
+    code, out, err = run("eval", "--module", failing(FAILURES="1"), *PLAY_FAILING)
+    assert (code, "not counted" in err) == (0, False)
+    assert "In 2 episodes the environment failed" in out
+
+
+def test_one_traceback_is_logged_for_each_kind_of_failure(
+    run: Run, failing: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert run("eval", "--module", failing(FAILURES="10"), *PLAY_FAILING).code == 1
+    first, total = caplog.records
+    assert (first.exc_info is not None, first.message.startswith("The environment in slot")) == (True, True)
+    assert total.message.startswith("Environments failed 20 times with KeyError")
+    assert total.exc_info is None
+
+
+def test_a_reset_that_returns_only_a_string_fails_every_episode(run: Run, failing: Callable[..., str]) -> None:
+    code, out, err = run("eval", "--module", failing(RESET='"hello"'), *PLAY_FAILING)
+    assert (code, "In 20 episodes the environment failed" in out) == (1, True)
+    assert err.splitlines()[-1].startswith("gemweb eval: 20 of 20 episodes are not counted")
+
+
+def test_a_server_that_is_not_there_is_exit_code_3(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    code, _, err = run("eval", "--env", "openenv:http://127.0.0.1:9", "--agent", "random", "--episodes", 2)
+    assert code == 3
+    assert err.splitlines()[-1].startswith("gemweb eval: The server at http://127.0.0.1:9: ")
+    assert [record.exc_info for record in caplog.records] == [None, None]
+
+
+NUMPY_INFO = '{"n": np.int64(3), "row": np.arange(3), "deep": [{"x": np.bool_(True)}]}'
+
+
+def test_numpy_values_in_infos_are_written_as_numbers(run: Run, failing: Callable[..., str], tmp_path: Path) -> None:
+    out = tmp_path / "numpy.jsonl"
+    module = failing(INFO=NUMPY_INFO)
+    assert run("eval", "--module", module, *PLAY_FAILING, "--out", out).code == 0
+    info = episodes(out)[0]["turns"][0]["info"]
+    assert (info["n"], info["row"], info["deep"]) == (3, [0, 1, 2], [{"x": True}])
+    assert run("replay", out).out == "20 of 20 episodes identical (20 turns).\n"
+
+
+def test_numpy_values_are_recorded_by_the_wrapper(run: Run, failing: Callable[..., str], tmp_path: Path) -> None:
+    __import__(failing(INFO=NUMPY_INFO))
+    out = tmp_path / "numpy.jsonl"
+    env = RecordEpisodes(gem.make("test:Failing-v0"), out)
+    env.reset(seed=0)
+    env.step("a")
+    assert episodes(out)[0]["turns"][0]["info"]["n"] == 3
+    assert run("replay", out).code == 0
+
+
+def test_an_info_that_is_not_json_fails_only_its_episode(run: Run, failing: Callable[..., str], tmp_path: Path) -> None:
+    out = tmp_path / "objects.jsonl"
+    module = failing(INFO='({"thing": object()} if self.seed == 7 else {})')
+    code, printed, _ = run("eval", "--module", module, *PLAY_FAILING, "--out", out)
+    assert (code, "In 1 episode the environment failed" in printed) == (0, True)
+    failed = [episode for episode in episodes(out) if episode["failure"]]
+    assert [episode["seed"] for episode in failed] == [7]
+    assert failed[0]["failure"].startswith("Turn 1 has an info that cannot be written as JSON: Object of type object")
+    assert (failed[0]["turns"], failed[0]["success"], failed[0]["failed_by"]) == ([], None, "environment")
+    assert "20 of 20 episodes are in" in run("eval", "--module", module, *PLAY_FAILING, "--out", out).err

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import gem
 from gem.agents import make_agent
 from gem.records import EpisodeRecord, episode_files
+from gem.registry import ENV_REGISTRY
 from gem.rollout import EpisodeRequest, rollout
 from tests.engine.cli.conftest import Run
 
@@ -168,3 +170,64 @@ def test_an_environment_that_is_not_registered_is_named_once_with_what_to_do(
     assert "--module NAME" in out
     assert "The same holds for 2 other episodes of own:Missing-v0." in out
     assert "1 of 4 episodes identical" in out
+
+
+NOT_CHECKED = "not checked: the environment failed when they were recorded."
+
+
+def test_an_environment_that_cannot_be_made_checks_nothing(run: Run, tmp_path: Path) -> None:
+    gem.register("test:Gone-v0", "no_such_module:Gone")
+    out = tmp_path / "gone.jsonl"
+    try:
+        assert run("eval", "--agent", "random", "--env", "test:Gone-v0", "--episodes", 3, "--out", out).code != 0
+        code, printed, _ = run("replay", out)
+    finally:
+        del ENV_REGISTRY["test:Gone-v0"]
+    assert (code, printed) == (1, f"0 of 3 episodes identical (0 turns).\n3 episodes {NOT_CHECKED}\n")
+
+
+def test_a_failure_before_the_first_observation_is_not_called_identical(run: Run, tmp_path: Path, data: dict) -> None:
+    good = dict(data)
+    data.update(turns=[], turn_count=0, first_observation="", first_info={}, success=None)
+    data.update(terminated=False, truncated=False, failure="boom", failed_by="environment")
+    code, out, _ = run("replay", write(tmp_path / "failed.jsonl", data, data))
+    assert (code, out) == (1, f"0 of 2 episodes identical (0 turns).\n2 episodes {NOT_CHECKED}\n")
+    code, out, _ = run("replay", write(tmp_path / "failed.jsonl", data, good))
+    assert (code, out.splitlines()[-1]) == (0, f"1 episode {NOT_CHECKED}")
+    assert out.startswith("1 of 2 episodes identical")
+
+
+def test_turns_before_a_failure_are_compared_but_not_called_identical(run: Run, tmp_path: Path, data: dict) -> None:
+    data.update(turns=data["turns"][:2], turn_count=2, success=None, terminated=False, truncated=False)
+    data.update(failure="boom", failed_by="environment")
+    path = write(tmp_path / "failed.jsonl", data)
+    assert run("replay", path) == (1, f"0 of 1 episode identical (0 turns).\n1 episode {NOT_CHECKED}\n", "")
+    data["turns"][1]["reward"] = 0.5
+    code, out, _ = run("replay", write(path, data))
+    assert (code, "Turn 2 differs in reward" in out, NOT_CHECKED in out) == (1, True, False)
+
+
+@pytest.mark.parametrize("failed_by", ["environment", "agent"])
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_claimed_failure_of_an_episode_that_ends_is_reported(
+    run: Run, tmp_path: Path, data: dict, failed_by: str, ended: bool
+) -> None:
+    data.update(failure="boom", failed_by=failed_by)
+    if not ended:
+        data.update(terminated=False, truncated=False, success=None)
+    code, out, _ = run("replay", write(tmp_path / "boom.jsonl", data))
+    last = data["turn_count"]
+    said = "failure: the record has 'boom', the re-execution gives 'the end of the episode'" if ended else "truncated"
+    assert code == 1
+    assert f"Turn {last} differs in {said}" in out
+    assert out.splitlines()[-1] == "0 of 1 episode identical (0 turns)."
+
+
+def test_the_first_observation_before_an_agent_failed_is_compared(run: Run, tmp_path: Path, data: dict) -> None:
+    data.update(turns=[], turn_count=0, success=None, terminated=False, truncated=False)
+    data.update(failure="No answer.", failed_by="agent")
+    path = write(tmp_path / "unanswered.jsonl", data)
+    assert run("replay", path) == (0, "1 of 1 episode identical (0 turns).\n", "")
+    for text in ("Hello.", ""):
+        code, out, _ = run("replay", write(path, {**data, "first_observation": text, "first_info": {}}))
+        assert (code, "Turn 0 differs in observation" in out) == (1, True)

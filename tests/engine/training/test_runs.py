@@ -210,6 +210,22 @@ def test_what_is_no_number_stops_it_with_the_batch(small: dict[str, Any], tmp_pa
     assert len(batch) == small["episodes"]
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"), [(TypeError("no such thing"), "TypeError: no such thing"), (UsageError("Not so."), "Not so.")]
+)
+def test_an_error_that_nobody_expected_ends_it_as_failed(
+    small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(RunFolder, "write_episodes", fail)
+    with pytest.raises(type(error)):
+        train(read_spec(small), tmp_path)
+    state = RunFolder(tmp_path).state()
+    assert (state["state"], state["reason"]) == ("failed", reason)
+
+
 def test_the_episodes_of_an_update_can_be_read_and_replayed(small: dict[str, Any], tmp_path: Path) -> None:
     train(read_spec({**small, "algorithm": "grpo", "group_size": 4, "sample_episodes": 8}), tmp_path)
     path = tmp_path / "episodes" / "000004.jsonl"
