@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from gem.core import Info, State, Step
-from gem.errors import InvalidArgument, UsageError
-from gem.validation.values import check_seed
+from gem.errors import EpisodeOver, InvalidArgument, UsageError
+from gem.validation.values import check_action, check_seed
 
 
 class Flags(list[bool]):
@@ -76,6 +76,9 @@ class VectorEnv(ABC):
 
     autoreset_mode: AutoresetMode
     _is_stepping = False
+    _awaits_reset: list[bool]
+    """Whether each slot has no episode that a step could continue or replace: it has had none yet, or its episode has
+    ended and autoreset is disabled."""
 
     @property
     @abstractmethod
@@ -115,7 +118,8 @@ class VectorEnv(ABC):
             mask: the slots to reset; the others get "" and an empty info.
 
         Raises:
-            InvalidArgument: if the length of `seed` or `mask` is not the number of slots.
+            InvalidArgument: if the length of `seed` or `mask` is not the number of slots, or one of the seeds is none.
+                Then no slot has been reset.
         """
         seeds = self._seeds_by_slot(seed)
         if mask is not None:
@@ -134,8 +138,10 @@ class VectorEnv(ABC):
                 the dictionary.
 
         Raises:
-            InvalidArgument: if the number of actions is not that of the slots, or a slot does not exist.
-            EpisodeOver: before `reset`, or after the end of an episode if autoreset is disabled.
+            InvalidArgument: if the number of actions is not that of the slots, a slot does not exist, or an action is
+                not a string. Then no slot has taken a turn.
+            EpisodeOver: before `reset`, or after the end of an episode if autoreset is disabled. Then no slot has taken
+                a turn.
         """
         steps = self.step_each(actions)
         if isinstance(actions, Mapping):
@@ -178,23 +184,42 @@ class VectorEnv(ABC):
         self.close()
 
     def _actions_by_slot(self, actions: Actions) -> Sequence[str | None]:
-        """Return one action, or None, for each slot."""
+        """Return one action, or None, for each slot, after checking that every slot can take its turn.
+
+        Raises:
+            InvalidArgument: if the actions do not fit the slots, or one of them is not a string.
+            EpisodeOver: if a slot with an action has to be reset first.
+        """
+        action_list: Sequence[str | None]
         if isinstance(actions, Mapping):
             unknown = [i for i in actions if not (hasattr(i, "__index__") and 0 <= i < self.num_envs)]
             if unknown:
                 raise InvalidArgument(f"There is no slot {unknown[0]!r}; the slots are 0 to {self.num_envs - 1}.")
-            return [actions.get(i) for i in range(self.num_envs)]
-        self._check_length("actions", actions)
-        return actions
+            action_list = [actions.get(i) for i in range(self.num_envs)]
+        else:
+            self._check_length("actions", actions)
+            action_list = actions
+        for i, action in enumerate(action_list):
+            if action is None:
+                continue
+            check_action(action)
+            if self._awaits_reset[i]:
+                raise EpisodeOver(f"The environment in slot {i} has no episode under way; reset it first.")
+        return action_list
 
     def _seeds_by_slot(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
+        """Return one seed, or None, for each slot.
+
+        Raises:
+            InvalidArgument: if the seeds do not fit the slots, or one of them is none.
+        """
         if seed is None:
             return [None] * self.num_envs
         if isinstance(seed, int) or not hasattr(seed, "__len__"):  # NumPy's integers are not instances of int
             first_seed = check_seed(seed)
-            return [first_seed + i for i in range(self.num_envs)]
+            return [check_seed(first_seed + i) for i in range(self.num_envs)]
         self._check_length("seeds", seed)
-        return seed
+        return [None if one is None else check_seed(one) for one in seed]
 
     def _check_length(self, noun: str, values: Sequence[object]) -> None:
         if isinstance(values, str | bytes) or not hasattr(values, "__len__"):

@@ -19,21 +19,11 @@ from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
 from gem.rng import SplitMix64
 from gem.vector import AutoresetMode, Flags, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv, shards
 from gem.wrappers import get_wrapper_fns
+from tests.engine.vector.environments import Moody
 from tests.services import ROOT
 
 BACKENDS = ["sync", "threads", "processes"]
 IDS = ["game:GuessTheNumber-v0-easy", "game:Minesweeper-v0-easy", "game:GuessTheNumber-v0-random"] * 3
-
-
-class Moody(GuessTheNumber):
-    """Raises on the action "break", ends its process on "die"."""
-
-    def step(self, action: str) -> Step:
-        if action == "break":
-            raise RuntimeError("broken by the test")
-        if action == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().step(action)
 
 
 class Waiting(GuessTheNumber):
