@@ -53,7 +53,8 @@ class AutoresetMode(enum.Enum):
 
     SAME_STEP = "SameStep"
     """Reset it in the same step. The observation is that of the new episode, and the info has the `final_observation`
-    and `final_info` of the ended one. If the reset fails, the next step ignores the action and tries again."""
+    and `final_info` of the ended one; if the environment failed in its step, both infos have `failure`. If the reset
+    fails, the info has that `failure`, and the next step ignores the action and tries again."""
     NEXT_STEP = "NextStep"
     """Return the last observation. The next step ignores the action and resets the environment, with reward 0."""
     DISABLED = "Disabled"
@@ -229,13 +230,14 @@ class VectorEnv(ABC):
 
     @staticmethod
     def _parse_mode(mode: AutoresetMode | str) -> AutoresetMode:
-        """Return the mode of this name.
+        """Return the mode with this name or value, which may be that of another enum, such as Gymnasium's.
 
         Raises:
             InvalidArgument: if there is none.
         """
+        named = AutoresetMode.__members__.get(mode) if isinstance(mode, str) else None
         try:
-            return AutoresetMode(mode)
+            return named or AutoresetMode(getattr(mode, "value", mode))
         except ValueError:
-            names = ", ".join(repr(member.value) for member in AutoresetMode)
+            names = ", ".join(f"AutoresetMode.{member.name} ({member.value!r})" for member in AutoresetMode)
             raise InvalidArgument(f"autoreset_mode is one of {names}, not {mode!r}.") from None

@@ -139,17 +139,19 @@ class SyncVectorEnv(VectorEnv):
             return observation, 0.0, False, self._is_over[i], info
         env = self._envs[i]
         assert env is not None, "an environment that failed is over"
+        failure: Info = {}
         try:
             observation, reward, terminated, truncated, info = step = env.step(action)
         except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
-            observation, reward, terminated, truncated, info = step = "", 0.0, False, True, self._fail(i, error)
+            failure = self._fail(i, error)
+            observation, reward, terminated, truncated, info = step = "", 0.0, False, True, failure
         if not (terminated or truncated):
             return step
         self._note_episode(i, is_over=True)
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             return step
         first_observation, first_info = self.reset_one(i)
-        first_info = {**first_info, "final_observation": observation, "final_info": info}
+        first_info = {**failure, **first_info, "final_observation": observation, "final_info": info}
         return first_observation, reward, terminated, truncated, first_info
 
     def _note_episode(self, i: int, *, is_over: bool) -> None:
