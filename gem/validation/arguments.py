@@ -34,5 +34,12 @@ def accepts(factory: Callable[..., Any], name: str) -> bool:
     return _has_parameter(inspect.signature(factory).parameters, name)
 
 
+def required_arguments(wrapper: Callable[..., Any]) -> list[str]:
+    """The names of the arguments without a default that `wrapper` takes after the environment."""
+    _, *others = inspect.signature(wrapper).parameters.values()
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [other.name for other in others if other.default is inspect.Parameter.empty and other.kind in named]
+
+
 def _has_parameter(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:
     return name in parameters or any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())

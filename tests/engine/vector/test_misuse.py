@@ -214,6 +214,13 @@ def test_numpys_integers_are_seeds() -> None:
     [
         ({"wrappers": "concat"}, r"wrappers are functions: get_wrapper_fns\('concat'\)"),
         ({"wrappers": ["concat"]}, "wrappers are functions"),
+        (
+            {"wrappers": gem.wrappers.get_wrapper_fns("concat,time_limit")},
+            'needs max_turns: {"name": "time_limit", "max',
+        ),
+        ({"wrappers": [{"name": "time_limit"}]}, 'needs max_turns: {"name": "time_limit", "max_turns": ...}'),
+        ({"wrappers": [{"name": "time_limi"}]}, "Did you mean time_limit"),
+        ({"wrappers": [{"name": "concat", "turns": 3}]}, "takes no argument 'turns'"),
         ({"wrappers": [lost]}, "A wrapper gave a NoneType, which is no gem.Env"),
         ({"wrappers": [around_nothing]}, "TimeLimit wraps a gem.Env, not None"),
         ({"autoreset_mode": "never"}, r"one of AutoresetMode.SAME_STEP \('SameStep'\), .*, not 'never'"),
@@ -227,6 +234,20 @@ def test_numpys_integers_are_seeds() -> None:
 def test_what_cannot_be_made_is_refused_wherever_it_is_made(backend: Any, arguments: Any, said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):
         gem.make_vec([HARD] * 2, async_mode=backend, **arguments)
+
+
+@pytest.mark.parametrize("backend", ["sync", "threads", "processes"])
+def test_wrappers_are_functions_or_plain_data(backend: Any) -> None:
+    limit = {"name": "time_limit", "max_turns": 1}
+    wrappers = [limit, *gem.wrappers.get_wrapper_fns("concat")]
+    with gem.make_vec([HARD] * 2, wrappers=wrappers, async_mode=backend, seed=1) as vector:
+        first, _ = vector.reset()
+        *_, truncated, infos = vector.step(ACTIONS)
+        assert truncated == [True, True]
+        assert infos[0]["final_observation"].startswith(first[0].removesuffix("Enter your guess."))
+    with gem.make_vec([HARD], wrappers=limit) as vector:  # type: ignore[arg-type]
+        vector.reset()
+        assert vector.step(ACTIONS[:1])[3] == [True]
 
 
 def test_ids_that_are_none_are_named() -> None:
