@@ -226,7 +226,7 @@ def test_numpys_integers_are_seeds() -> None:
         ({"autoreset_mode": "never"}, r"one of AutoresetMode.SAME_STEP \('SameStep'\), .*, not 'never'"),
         ({"autoreset_mode": 3}, r"AutoresetMode.DISABLED \('Disabled'\), not 3"),
         ({"seed": "x"}, "A seed is an integer"),
-        ({"max_turns": "5"}, "cannot be made with"),
+        ({"max_turns": "5"}, "max_turns must be a whole number, not '5'"),
         ({"max_turn": 5}, "Did you mean max_turns"),
     ],
 )
