@@ -61,6 +61,7 @@ class AutoresetMode(enum.Enum):
     """Leave it. The caller resets it with `reset(mask=...)` or `reset_one`."""
 
 
+_ACTION_TYPES = {str, type(None)}
 IDLE_STEP: Step = ("", 0.0, False, False, {})
 """The step of a slot without an action."""
 CLOSED_MESSAGE = "The vector is closed; make another one."
@@ -200,6 +201,8 @@ class VectorEnv(ABC):
         else:
             self._check_length("actions", actions)
             action_list = actions
+        if True not in self._awaits_reset and set(map(type, action_list)) <= _ACTION_TYPES:  # the usual, fast case
+            return action_list
         for i, action in enumerate(action_list):
             if action is None:
                 continue
