@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, cast
 
 from gem.core import Env, EnvWrapper
-from gem.tools.schema import FunctionSchema, argument_format
+from gem.tools.schema import FunctionSchema, argument_forms
 from gem.tools.tags import find_tagged
 from gem.tools.tool import is_opaque
 from gem.tools.tool_env_wrapper import ToolEnvWrapper
@@ -83,7 +83,7 @@ def _forms_of(wrapper: ToolEnvWrapper, info: Mapping[str, Any]) -> Iterator[Tool
             continue
         for schema in recorded if tool.has_external_instructions else tool.functions():
             before, after = tool.tag_marks(str(schema["function"]["name"]))
-            is_object = tool.has_external_instructions or argument_format(schema).startswith("{")
+            is_object = tool.has_external_instructions or any(form[0] == "{" for form in argument_forms(schema))
             yield _form(schema, "json" if is_object else "text", before, after)
 
 

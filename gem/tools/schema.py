@@ -77,35 +77,48 @@ def _schema_of(hint: Any) -> Schema:
     return {"type": _JSON_TYPES.get(origin or hint, "string")}
 
 
-def argument_format(schema: FunctionSchema) -> str:
-    """How the arguments are written as one text: the name of the first, or a JSON object if several are required."""
+def argument_forms(schema: FunctionSchema) -> list[str]:
+    """The forms in which the arguments are written as one text.
+
+    The name of the first, unless several are required; and a JSON object, if there are several.
+    """
     parameters = schema["function"]["parameters"]
-    required: list[str] = parameters["required"]
-    if len(required) > 1:
-        return "{" + ", ".join(f'"{name}": ...' for name in required) + "}"
-    return next(iter(parameters["properties"]), "")
+    names = list(parameters["properties"])
+    forms = names[:1] if len(parameters["required"]) <= 1 else []
+    return [*forms, "{" + ", ".join(f'"{name}": ...' for name in names) + "}"] if len(names) > 1 else forms
+
+
+def optional_arguments(schema: FunctionSchema) -> list[str]:
+    """The names of the arguments that have a default."""
+    parameters = schema["function"]["parameters"]
+    return [name for name in parameters["properties"] if name not in parameters["required"]]
 
 
 def parse_arguments(schema: FunctionSchema, text: str) -> tuple[dict[str, Any], str]:
-    """The arguments in a text of the form `argument_format`, and why the text is refused (empty if it is not).
+    """The arguments in a text of one of the `argument_forms`, and why the text is refused (empty if it is not).
 
-    The text for an argument that is no string, such as a number, is parsed as JSON.
+    The text for an argument that is no string, such as a number, is parsed as JSON. If the function has several
+    arguments and the first can be a text or an object, only an object with names of arguments has them all.
     """
     function = schema["function"]
     properties: dict[str, Schema] = function["parameters"]["properties"]
-    has_several = len(function["parameters"]["required"]) > 1
+    has_several = len(properties) > 1
     name = next(iter(properties), "")
-    if not has_several and (not name or properties[name].get("type") == "string"):
+    json_type = properties[name].get("type") if name else "string"
+    if not has_several and json_type == "string":
         return ({name: text} if name else {}), ""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = text
-    if not has_several:
-        return {name: value}, ""
-    if isinstance(value, dict):
+    if len(function["parameters"]["required"]) > 1:
+        if isinstance(value, dict):
+            return value, ""
+        return {}, f"{function['name']} takes its arguments as a JSON object: {argument_forms(schema)[0]}"
+    is_ambiguous = json_type in ("string", "object")
+    if has_several and isinstance(value, dict) and value and (not is_ambiguous or value.keys() <= properties.keys()):
         return value, ""
-    return {}, f"{function['name']} takes its arguments as a JSON object: {argument_format(schema)}"
+    return {name: text if json_type == "string" else value}, ""
 
 
 def check_call(schema: FunctionSchema, arguments: Mapping[str, Any]) -> None:

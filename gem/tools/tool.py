@@ -21,7 +21,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from gem.core import RecordConstructorArgs
 from gem.errors import ToolError, UsageError
-from gem.tools.schema import FunctionSchema, argument_format, check_call, describe_function, parse_arguments
+from gem.tools.schema import (
+    FunctionSchema,
+    argument_forms,
+    check_call,
+    describe_function,
+    optional_arguments,
+    parse_arguments,
+)
 from gem.tools.tags import find_tagged
 
 
@@ -151,9 +158,11 @@ class BaseTool(RecordConstructorArgs):
     def instruction_string(self) -> str:
         """The instructions for agents at the beginning of an episode."""
         description = self._function["function"]["description"]
-        form = argument_format(self._function)
+        forms = [f"<{self.name}> {form} </{self.name}>" for form in argument_forms(self._function)]
+        optional = optional_arguments(self._function)
+        note = f", where {' and '.join(optional)} {'is' if len(optional) == 1 else 'are'} optional" if optional else ""
         return (
-            f"{description} To use it, write <{self.name}>{form and f' {form} '}</{self.name}>; "
+            f"{description} To use it, write {', or '.join(forms) or f'<{self.name}></{self.name}>'}{note}; "
             "what it gives comes back in <output> ... </output>."
         )
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 from gem.core import Info, State, Step
-from gem.errors import InvalidArgument, UsageError
-from gem.validation.values import check_seed
+from gem.errors import EpisodeOver, InvalidArgument, UsageError
+from gem.validation.values import check_action, check_seed
 
 
 class Flags(list[bool]):
@@ -53,13 +53,15 @@ class AutoresetMode(enum.Enum):
 
     SAME_STEP = "SameStep"
     """Reset it in the same step. The observation is that of the new episode, and the info has the `final_observation`
-    and `final_info` of the ended one. If the reset fails, the next step ignores the action and tries again."""
+    and `final_info` of the ended one; if the environment failed in its step, both infos have `failure`. If the reset
+    fails, the info has that `failure`, and the next step ignores the action and tries again."""
     NEXT_STEP = "NextStep"
     """Return the last observation. The next step ignores the action and resets the environment, with reward 0."""
     DISABLED = "Disabled"
     """Leave it. The caller resets it with `reset(mask=...)` or `reset_one`."""
 
 
+_ACTION_TYPES = {str, type(None)}
 IDLE_STEP: Step = ("", 0.0, False, False, {})
 """The step of a slot without an action."""
 CLOSED_MESSAGE = "The vector is closed; make another one."
@@ -76,6 +78,9 @@ class VectorEnv(ABC):
 
     autoreset_mode: AutoresetMode
     _is_stepping = False
+    _awaits_reset: list[bool]
+    """Whether each slot has no episode that a step could continue or replace: it has had none yet, or its episode has
+    ended and autoreset is disabled."""
 
     @property
     @abstractmethod
@@ -115,7 +120,8 @@ class VectorEnv(ABC):
             mask: the slots to reset; the others get "" and an empty info.
 
         Raises:
-            InvalidArgument: if the length of `seed` or `mask` is not the number of slots.
+            InvalidArgument: if the length of `seed` or `mask` is not the number of slots, or one of the seeds is none.
+                Then no slot has been reset.
         """
         seeds = self._seeds_by_slot(seed)
         if mask is not None:
@@ -134,8 +140,10 @@ class VectorEnv(ABC):
                 the dictionary.
 
         Raises:
-            InvalidArgument: if the number of actions is not that of the slots, or a slot does not exist.
-            EpisodeOver: before `reset`, or after the end of an episode if autoreset is disabled.
+            InvalidArgument: if the number of actions is not that of the slots, a slot does not exist, or an action is
+                not a string. Then no slot has taken a turn.
+            EpisodeOver: before `reset`, or after the end of an episode if autoreset is disabled. Then no slot has taken
+                a turn.
         """
         steps = self.step_each(actions)
         if isinstance(actions, Mapping):
@@ -178,23 +186,44 @@ class VectorEnv(ABC):
         self.close()
 
     def _actions_by_slot(self, actions: Actions) -> Sequence[str | None]:
-        """Return one action, or None, for each slot."""
+        """Return one action, or None, for each slot, after checking that every slot can take its turn.
+
+        Raises:
+            InvalidArgument: if the actions do not fit the slots, or one of them is not a string.
+            EpisodeOver: if a slot with an action has to be reset first.
+        """
+        action_list: Sequence[str | None]
         if isinstance(actions, Mapping):
             unknown = [i for i in actions if not (hasattr(i, "__index__") and 0 <= i < self.num_envs)]
             if unknown:
                 raise InvalidArgument(f"There is no slot {unknown[0]!r}; the slots are 0 to {self.num_envs - 1}.")
-            return [actions.get(i) for i in range(self.num_envs)]
-        self._check_length("actions", actions)
-        return actions
+            action_list = [actions.get(i) for i in range(self.num_envs)]
+        else:
+            self._check_length("actions", actions)
+            action_list = actions
+        if True not in self._awaits_reset and set(map(type, action_list)) <= _ACTION_TYPES:  # the usual, fast case
+            return action_list
+        for i, action in enumerate(action_list):
+            if action is None:
+                continue
+            check_action(action)
+            if self._awaits_reset[i]:
+                raise EpisodeOver(f"The environment in slot {i} has no episode under way; reset it first.")
+        return action_list
 
     def _seeds_by_slot(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
+        """Return one seed, or None, for each slot.
+
+        Raises:
+            InvalidArgument: if the seeds do not fit the slots, or one of them is none.
+        """
         if seed is None:
             return [None] * self.num_envs
         if isinstance(seed, int) or not hasattr(seed, "__len__"):  # NumPy's integers are not instances of int
             first_seed = check_seed(seed)
-            return [first_seed + i for i in range(self.num_envs)]
+            return [check_seed(first_seed + i) for i in range(self.num_envs)]
         self._check_length("seeds", seed)
-        return seed
+        return [None if one is None else check_seed(one) for one in seed]
 
     def _check_length(self, noun: str, values: Sequence[object]) -> None:
         if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
@@ -204,13 +233,14 @@ class VectorEnv(ABC):
 
     @staticmethod
     def _parse_mode(mode: AutoresetMode | str) -> AutoresetMode:
-        """Return the mode of this name.
+        """Return the mode with this name or value, which may be that of another enum, such as Gymnasium's.
 
         Raises:
             InvalidArgument: if there is none.
         """
+        named = AutoresetMode.__members__.get(mode) if isinstance(mode, str) else None
         try:
-            return AutoresetMode(mode)
+            return named or AutoresetMode(getattr(mode, "value", mode))
         except ValueError:
-            names = ", ".join(repr(member.value) for member in AutoresetMode)
+            names = ", ".join(f"AutoresetMode.{member.name} ({member.value!r})" for member in AutoresetMode)
             raise InvalidArgument(f"autoreset_mode is one of {names}, not {mode!r}.") from None

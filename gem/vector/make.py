@@ -21,7 +21,7 @@ Backend = Literal["sync", "threads", "processes"]
 
 def make_vec(
     env_ids: str | Sequence[str],
-    wrappers: Sequence[Callable[[Env], Env]] | None = None,
+    wrappers: Sequence[Callable[[Env], Env] | Mapping[str, Any]] | None = None,
     vec_kwargs: Sequence[Mapping[str, Any]] | None = None,
     async_mode: bool | Backend = False,
     seed: int | None = None,
@@ -31,7 +31,8 @@ def make_vec(
     """Make a vector with one environment for each of `env_ids`, which may differ; a single id gives a vector of one.
 
     Args:
-        wrappers: functions that are applied to each environment, innermost first (see `gem.wrappers.get_wrapper_fns`).
+        wrappers: what is put around each environment, innermost first: functions (see `gem.wrappers.get_wrapper_fns`),
+            or plain data as for `gem.wrappers.wrap`, such as `{"name": "time_limit", "max_turns": 20}`.
         vec_kwargs: the arguments of each environment, one mapping for each of `env_ids`.
         async_mode: how the environments are stepped. False: one after the other in this thread. True: in threads if one
             of them is registered as slow (`EnvSpec.cost`), otherwise as with False. Or by name: "sync", "threads",
@@ -58,17 +59,39 @@ def make_vec(
         )
     if vec_kwargs is not None and len(vec_kwargs) != len(env_ids):
         raise InvalidArgument(f"{len(env_ids)} environments need as many vec_kwargs, not {len(vec_kwargs)}.")
-    if not all(map(callable, wrappers or ())):
-        raise InvalidArgument(f"wrappers are functions: get_wrapper_fns({wrappers!r}) gives those of these names.")
+    wrapper_fns = _wrapper_functions(wrappers or ())
     arguments_by_env = [{**kwargs, **(vec_kwargs[i] if vec_kwargs is not None else {})} for i in range(len(env_ids))]
     if seed is not None:
         first_seed = check_seed(seed)
         arguments_by_env = [{"seed": first_seed + i, **arguments} for i, arguments in enumerate(arguments_by_env)]
     requests = [translated(env_id, args) for env_id, args in zip(env_ids, arguments_by_env, strict=True)]
-    env_fns = [
-        partial(_make_env, registry.spec(env_id), arguments, tuple(wrappers or ())) for env_id, arguments in requests
-    ]
+    env_fns = [partial(_make_env, registry.spec(env_id), arguments, wrapper_fns) for env_id, arguments in requests]
     return _vector_class([env_id for env_id, _ in requests], async_mode)(env_fns, autoreset_mode)
+
+
+def _wrapper_functions(wrappers: Sequence[Callable[[Env], Env] | Mapping[str, Any]]) -> list[Callable[[Env], Env]]:
+    """Return a function that puts each of the wrappers around an environment.
+
+    Raises:
+        InvalidArgument: if one is neither a function nor a dictionary, is unknown, or lacks an argument.
+    """
+    if not wrappers:
+        return []
+    from gem.wrappers.wrapper_factory import check_complete, wrap  # noqa: PLC0415 (wrappers are slow to import)
+
+    functions: list[Callable[[Env], Env]] = []
+    for wrapper in [wrappers] if isinstance(wrappers, str | Mapping) else wrappers:
+        if isinstance(wrapper, Mapping):
+            functions.append(partial(wrap, wrappers=[wrapper]))
+        elif callable(wrapper):
+            check_complete(wrapper)
+            functions.append(wrapper)
+        else:
+            raise InvalidArgument(
+                f"wrappers are functions: get_wrapper_fns({wrappers!r}) gives those of these names. Or they are "
+                f"dictionaries: [{{'name': {wrapper!r:.60}}}]."
+            )
+    return functions
 
 
 def _make_env(spec: registry.EnvSpec, arguments: Mapping[str, Any], wrappers: Sequence[Callable[[Env], Env]]) -> Env:

@@ -209,6 +209,7 @@ class ShardVectorEnv(VectorEnv):
     ) -> None:
         self.autoreset_mode = self._parse_mode(autoreset_mode)
         self._num_envs = len(env_fns)
+        self._awaits_reset = [True] * self._num_envs
         shard_count = max(1, min(num_shards or os.cpu_count() or 1, self._num_envs))
         bounds = [self._num_envs * i // shard_count for i in range(shard_count + 1)]
         self._shards = [
@@ -279,9 +280,10 @@ class ShardVectorEnv(VectorEnv):
         try:
             for shard, message in messages:
                 shard.request(message)
-            for shard, _ in messages:
+            for shard, message in messages:
                 try:
                     responses.append((shard, shard.receive()))
+                    self._note_episodes(shard.first_slot, message, responses[-1][1])
                 except GemError as error:
                     first_error = first_error or error
         finally:  # after an interrupt, an unread response must not be taken for the next one
@@ -291,6 +293,19 @@ class ShardVectorEnv(VectorEnv):
         if first_error is not None:
             raise first_error
         return responses
+
+    def _note_episodes(self, first_slot: int, message: ShardMessage, response: Any) -> None:
+        """Note which slots have no episode any more or have one again, so that the next step can be checked here."""
+        name, argument = message
+        is_over: dict[int, bool] = {}
+        if name == "reset_some":
+            is_over = {i: not observation and "failure" in info for i, (observation, info) in response.items()}
+        elif name == "step_each" and self.autoreset_mode is AutoresetMode.DISABLED:
+            is_over = {i: True for i, step in enumerate(response) if step[2] or step[3]}
+        elif name == "set_states":
+            is_over = {i: state["ended"] for i, state in enumerate(argument)}
+        for i, over in is_over.items():
+            self._awaits_reset[first_slot + i] = over and self.autoreset_mode is AutoresetMode.DISABLED
 
 
 def can_fork() -> bool:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Generic, NamedTuple, TypeVar
 
 from gem.core import Env, Info, State, Step, reading_state
-from gem.errors import EpisodeOver, ServerNotThere, UsageError, failure_of
+from gem.errors import ServerNotThere, UsageError, failure_of
 from gem.vector.base import CLOSED_MESSAGE, IDLE_STEP, Actions, AutoresetMode, VectorEnv
 
 logger = logging.getLogger(__name__)
@@ -49,6 +49,7 @@ class SyncVectorEnv(VectorEnv):
         self.autoreset_mode = self._parse_mode(autoreset_mode)
         self._envs: list[Env | None] = [None] * len(self.env_fns)
         self._is_over = [False] * len(self.env_fns)
+        self._awaits_reset = [True] * len(self.env_fns)
         self._closed = False
         self._failures: Counter[_FailureKind] = Counter()
         self._failures_lock = Lock()
@@ -87,7 +88,7 @@ class SyncVectorEnv(VectorEnv):
             observation, info = self.env(i).reset(seed=seed)
         except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
             return "", self._fail(i, error)
-        self._is_over[i] = False
+        self._note_episode(i, is_over=False)
         return observation, info
 
     def set_one(self, i: int, state: State, draw_key: int = 0) -> Info | None:
@@ -102,7 +103,7 @@ class SyncVectorEnv(VectorEnv):
                 self.env(i).draw_anew(draw_key)
         except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
             return self._fail(i, error)
-        self._is_over[i] = False
+        self._note_episode(i, is_over=False)
         return None
 
     def step_each(self, actions: Actions) -> list[Step]:
@@ -129,18 +130,20 @@ class SyncVectorEnv(VectorEnv):
             with reading_state(self.env(i)):
                 env_state, is_over = state["env"], state["ended"]
             self.env(i).set_state(env_state)
-            self._is_over[i] = is_over
+            self._note_episode(i, is_over=is_over)
 
     def add(self, env_fn: Callable[[], Env]) -> int:
         """Add a slot and return its index; the first reset makes its environment."""
         self.env_fns.append(env_fn)
         self._envs.append(None)
         self._is_over.append(True)
+        self._awaits_reset.append(True)
         return self.num_envs - 1
 
     def replace(self, i: int, env_fn: Callable[[], Env]) -> None:
         """Close the environment in slot `i`; the next reset makes another one with `env_fn`."""
         self._close_one(i)
+        self._note_episode(i, is_over=True)
         self.env_fns[i] = env_fn
 
     def close(self) -> None:
@@ -161,20 +164,25 @@ class SyncVectorEnv(VectorEnv):
             observation, info = self.reset_one(i)
             return observation, 0.0, False, self._is_over[i], info
         env = self._envs[i]
-        if env is None:
-            raise EpisodeOver(f"The environment in slot {i} has no episode; reset it first.")
+        assert env is not None, "an environment that failed is over"
+        failure: Info = {}
         try:
             observation, reward, terminated, truncated, info = step = env.step(action)
         except Exception as error:  # noqa: BLE001 (an environment may raise anything; the others go on)
-            observation, reward, terminated, truncated, info = step = "", 0.0, False, True, self._fail(i, error)
+            failure = self._fail(i, error)
+            observation, reward, terminated, truncated, info = step = "", 0.0, False, True, failure
         if not (terminated or truncated):
             return step
-        self._is_over[i] = True
+        self._note_episode(i, is_over=True)
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             return step
         first_observation, first_info = self.reset_one(i)
-        first_info = {**first_info, "final_observation": observation, "final_info": info}
+        first_info = {**failure, **first_info, "final_observation": observation, "final_info": info}
         return first_observation, reward, terminated, truncated, first_info
+
+    def _note_episode(self, i: int, *, is_over: bool) -> None:
+        self._is_over[i] = is_over
+        self._awaits_reset[i] = is_over and self.autoreset_mode is AutoresetMode.DISABLED
 
     def _fail(self, i: int, error: Exception) -> Info:
         failure = failure_of(error, "environment")
@@ -182,7 +190,7 @@ class SyncVectorEnv(VectorEnv):
             raise error
         self._log_failure(i, error)
         self._close_one(i)
-        self._is_over[i] = True
+        self._note_episode(i, is_over=True)
         return {"failure": failure.message}
 
     def _log_failure(self, i: int, error: Exception) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.tools.tool_env_wrapper import ToolEnvWrapper
-from gem.validation.arguments import check_arguments
+from gem.validation.arguments import check_arguments, check_whole_numbers, required_arguments
 from gem.validation.near import did_you_mean
 from gem.wrappers.compact_observation import CompactObservation
 from gem.wrappers.describe import WRAPPER_FACTORY
@@ -78,6 +78,9 @@ def get_wrapper_fns(wrappers: str | Sequence[str], tokenizer: ChatTokenizer | No
     Args:
         tokenizer: for those of `TOKENIZER_REQUIRED`; without it, the functions returned have to be given one.
 
+    A wrapper that needs arguments, such as `time_limit`, has to be given them when its function is called. `make_vec`
+    takes it as plain data instead: `{"name": "time_limit", "max_turns": 20}`.
+
     Raises:
         InvalidArgument: on a name that the factory does not know; the nearest is named.
     """
@@ -103,11 +106,26 @@ def wrap(env: Env, wrappers: Iterable[Mapping[str, Any]]) -> Env:
         arguments = dict(described)
         name = arguments.pop("name", "")
         check_arguments(_find(name), arguments, f"The wrapper {name!r}")
+        check_complete(_find(name), arguments)
+        check_whole_numbers(_find(name), arguments)
         try:
             env = _find(name)(env, **arguments)
         except TypeError as error:
             raise InvalidArgument(f"The wrapper {name!r} does not take these arguments: {error}.") from error
     return env
+
+
+def check_complete(wrapper: WrapperFn, arguments: Iterable[str] = ()) -> None:
+    """Check that these are all the arguments that `wrapper` needs, if it is in the factory.
+
+    Raises:
+        InvalidArgument: if it needs others; the message shows how they are given.
+    """
+    name = next((name for name, made in WRAPPER_FACTORY.items() if made is wrapper), None)
+    missing = [] if name is None else [needed for needed in required_arguments(wrapper) if needed not in arguments]
+    if missing:
+        form = ", ".join(f'"{argument}": ...' for argument in missing)
+        raise InvalidArgument(f'The wrapper {name} needs {" and ".join(missing)}: {{"name": "{name}", {form}}}.')
 
 
 def _find(name: str) -> WrapperFn:

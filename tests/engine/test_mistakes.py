@@ -10,7 +10,8 @@ from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.registry import ENV_REGISTRY
 from gem.rollout import EpisodeRequest, rollout
-from gem.wrappers import Opponent, wrap
+from gem.validation.arguments import check_whole_numbers
+from gem.wrappers import Opponent, TimeLimit, wrap
 
 WORDLE = "game:Wordle-v0"
 
@@ -18,7 +19,11 @@ WORDLE = "game:Wordle-v0"
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"max_turns": "3"}, "cannot be made with max_turns='3': '<' not supported"),
+        ({"max_turns": "3"}, "max_turns must be a whole number, not '3'."),
+        ({"max_turns": True}, "max_turns must be a whole number, not True."),
+        ({"max_turns": 2.0}, "max_turns must be a whole number, not 2.0."),
+        ({"max_turns": [3]}, "cannot be made with max_turns=[3]: '<' not supported"),
+        ({"tools": ["python"], "max_tool_uses": 2.5}, "max_tool_uses must be a whole number, not 2.5."),
         ({"tools": "python"}, "Tools are a list: tools=['python']."),
         ({"num_env": 4}, "takes no argument 'num_env'"),
     ],
@@ -27,6 +32,60 @@ def test_make_says_which_argument_is_wrong(arguments: dict[str, Any], sentence: 
     with pytest.raises(InvalidArgument) as refused:
         gem.make(WORDLE, **arguments)
     assert sentence in str(refused.value)
+
+
+def test_what_is_annotated_as_a_whole_number_is_one() -> None:
+    for env_id, name, value in (
+        ("game:GuessTheNumber-v0-easy", "max_turns", 2.5),
+        ("game:TowerofHanoi-v0-easy", "num_disks", 2.5),
+        ("game:Sokoban-v0-easy", "num_boxes", 2.0),
+    ):
+        with pytest.raises(InvalidArgument, match=rf"^{name} must be a whole number, not {value}\.$"):
+            gem.make(env_id, **{name: value})
+    limit: Any
+    for limit in (2.5, True, "3"):
+        with pytest.raises(InvalidArgument, match="max_turns must be a whole number"):
+            wrap(gem.make(WORDLE), [{"name": "time_limit", "max_turns": limit}])
+        with pytest.raises(InvalidArgument, match="max_turns must be a whole number"):
+            TimeLimit(gem.make(WORDLE), limit)
+    gem.make(WORDLE, max_turns=None)
+    assert gem.make(WORDLE, max_turns=7).max_turns == 7
+
+
+@pytest.mark.parametrize("annotation", ["int", "int | None", int, int | None])
+def test_however_a_whole_number_is_annotated(annotation: Any) -> None:
+    def made(size: Any = 3, label: str = "", ratio: float = 0.5) -> None:
+        """Made with a size."""
+
+    made.__annotations__["size"] = annotation
+    for size in (2.0, True, "2"):
+        with pytest.raises(InvalidArgument, match=r"^size must be a whole number"):
+            check_whole_numbers(made, {"size": size})
+    check_whole_numbers(made, {"size": 2, "label": "2", "ratio": 2.0})
+
+
+class Unhashable:
+    """Makes environments, and compares by value."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, size: int = 3) -> Env:
+        return gem.make(WORDLE, max_turns=size)
+
+
+def test_what_cannot_be_hashed_is_checked_too() -> None:
+    check_whole_numbers(Unhashable(), {"size": 2})
+    with pytest.raises(InvalidArgument, match="size must be a whole number"):
+        check_whole_numbers(Unhashable(), {"size": 2.0})
+
+
+def test_what_is_registered_keeps_its_whole_numbers() -> None:
+    checked = 0
+    for spec in list(ENV_REGISTRY.values()):
+        if not spec.missing_packages():
+            check_whole_numbers(spec.load(), spec.kwargs)
+            checked += 1
+    assert checked > 100
 
 
 def test_a_number_of_environments_is_a_list_of_ids() -> None:

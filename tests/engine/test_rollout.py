@@ -237,6 +237,7 @@ def test_a_vector_reports_a_failing_environment_in_its_slot(fragile: str) -> Non
     vector.step(["\\boxed{1}", "\\boxed{1}"])
     observations, rewards, terminated, truncated, infos = vector.step(["\\boxed{2}", "\\boxed{2}"])
     assert infos[0]["final_info"] == {"failure": "ZeroDivisionError: broken"}
+    assert infos[0]["failure"] == "ZeroDivisionError: broken"
     assert (rewards[0], terminated[0], truncated[0]) == (0.0, False, True)
     assert "secret number" in observations[0]
     assert "failure" not in infos[1]

@@ -33,6 +33,15 @@ class Scale(BaseTool):
         return f"{what}: {grams} {unit}{' exactly' if exact else ''}"
 
 
+class Add(BaseTool):
+    """Adds two whole numbers."""
+
+    name = "add"
+
+    def run(self, a: int, b: int = 1) -> str:
+        return str(a + b)
+
+
 class Power(BaseTool):
     """Raises a number to a power."""
 

@@ -13,6 +13,7 @@ from gem.tools import BaseTool, ToolEnvWrapper
 from gem.tools.forms import answer_form, tool_forms
 from gem.views.forms import ToolForm
 from gem.wrappers import wrap
+from tests.engine.tools.own import Add
 
 
 def written(form: ToolForm, values: dict[str, Any]) -> str:
@@ -49,6 +50,14 @@ def test_what_a_form_writes_is_a_call_of_its_tool(form_of_calls: Any) -> None:
     ]
     env.step(written(form, {"thing": "a pear", "times": 3}))
     assert env.tool_success_counter == 1
+
+
+@pytest.mark.parametrize("form_of_calls", ["tags", "native"])
+def test_a_form_offers_the_optional_arguments(form_of_calls: Any) -> None:
+    env = ToolEnvWrapper(gem.make("game:GuessTheNumber-v0"), [Add()], format=form_of_calls)
+    (form,) = begun(env)
+    assert [(field["name"], field["required"]) for field in form["fields"]] == [("a", True), ("b", False)]
+    assert "42" in env.step(written(form, {"a": 40, "b": 2}))[0]
 
 
 def test_python_has_an_editor_and_search_has_a_box_in_both_formats() -> None:

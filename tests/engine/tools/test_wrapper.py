@@ -8,7 +8,7 @@ import gem
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.tools import ToolEnvWrapper
 from gem.tools.prompts import LAST_USE
-from tests.engine.tools.own import Bomb, Clock, Flood, OfGem, Power, Root, Scale, WordCount, info_of
+from tests.engine.tools.own import Add, Bomb, Clock, Flood, OfGem, Power, Root, Scale, WordCount, info_of
 
 GUESS = "game:GuessTheNumber-v0-easy"
 
@@ -238,12 +238,28 @@ def test_several_seats_need_an_opponent_first() -> None:
         ("<power>3</power>", 'power takes its arguments as a JSON object: {"base": ..., "exponent": ...}'),
         ("<clock></clock>", "noon"),
         ("<count>1 2</count>", "2"),
+        ('<count>{"text": "a"}</count>', "2"),
+        ("<add>3</add>", "4"),
+        ('<add>{"a": 1, "b": 2}</add>', "3"),
+        ('<add>{"b": 2}</add>', "add needs the argument 'a'."),
+        ('<add>{"a": 1, "c": 2}</add>', "add has no argument 'c'; it takes a and b."),
+        ("<scale>a pear</scale>", "a pear: 10 g"),
+        ('<scale>{"what": "a pear", "unit": "kg"}</scale>', "a pear: 10 kg"),
+        ('<scale>{"pear": 2}</scale>', '{"pear": 2}: 10 g'),
+        ("<scale>{}</scale>", "{}: 10 g"),
+        ("<scale>12</scale>", "12: 10 g"),
     ],
 )
 def test_by_tags_any_argument_can_be_given(action: str, said: str) -> None:
-    env = ToolEnvWrapper(gem.make(GUESS), [Root(), Power(), Clock(), WordCount()])
+    env = ToolEnvWrapper(gem.make(GUESS), [Root(), Power(), Clock(), WordCount(), Add(), Scale()])
     observation, _ = env.reset(seed=7)
-    for form in ("<root> number </root>", '<power> {"base": ..., "exponent": ...} </power>', "<clock></clock>"):
+    for form in (
+        "write <root> number </root>; what",
+        'write <power> {"base": ..., "exponent": ...} </power>; what',
+        "write <clock></clock>; what",
+        'write <add> a </add>, or <add> {"a": ..., "b": ...} </add>, where b is optional; what',
+        '"exact": ...} </scale>, where grams and unit and exact are optional; what',
+    ):
         assert form in observation
     told, *_, info = env.step(action)
     assert told == f"\n<output>\n{said}\n</output>\n"

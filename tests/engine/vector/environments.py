@@ -113,6 +113,15 @@ class Deadly(GuessTheNumber):
         return super().step(action)
 
 
+class Moody(Deadly):
+    """Raises on "break", too."""
+
+    def step(self, action: str) -> Step:
+        if action == "break":
+            raise RuntimeError("broken by the test")
+        return super().step(action)
+
+
 class Unsendable(GuessTheNumber):
     """Answers with what cannot go from process to process."""
 

@@ -1,6 +1,7 @@
 """Wherever environments are stepped, the same seeds and actions give the same turns."""
 
 import asyncio
+import enum
 import os
 import signal
 import subprocess
@@ -19,21 +20,11 @@ from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
 from gem.rng import SplitMix64
 from gem.vector import AutoresetMode, Flags, ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv, shards
 from gem.wrappers import get_wrapper_fns
+from tests.engine.vector.environments import Moody
 from tests.services import ROOT
 
 BACKENDS = ["sync", "threads", "processes"]
 IDS = ["game:GuessTheNumber-v0-easy", "game:Minesweeper-v0-easy", "game:GuessTheNumber-v0-random"] * 3
-
-
-class Moody(GuessTheNumber):
-    """Raises on the action "break", ends its process on "die"."""
-
-    def step(self, action: str) -> Step:
-        if action == "break":
-            raise RuntimeError("broken by the test")
-        if action == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().step(action)
 
 
 class Waiting(GuessTheNumber):
@@ -197,6 +188,33 @@ def test_an_environment_that_breaks_is_reported_in_its_slot(cls: type[SyncVector
         assert steps[2][0]
         observations, _ = vector.reset(seed=1, mask=[False, True, False])
         assert "secret number" in observations[1]
+
+
+@pytest.mark.parametrize("cls", [SyncVectorEnv, ThreadVectorEnv, ShardVectorEnv])
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_a_failure_is_in_the_info_in_every_mode(cls: type[SyncVectorEnv], mode: AutoresetMode) -> None:
+    with cls([Moody] * 2, mode) as vector:
+        vector.reset(seed=1)
+        _, _, _, truncated, infos = vector.step(["break", "\\boxed{2}"])
+        assert truncated == [True, False]
+        assert [info.get("failure", "") for info in infos] == ["RuntimeError: broken by the test", ""]
+        if mode is AutoresetMode.SAME_STEP:
+            assert infos[0]["final_info"] == {"failure": "RuntimeError: broken by the test"}
+            assert "failure" not in vector.step(["\\boxed{1}", "\\boxed{3}"])[4][0]
+
+
+class ModeOfOthers(enum.Enum):
+    """Gymnasium's modes."""
+
+    NEXT_STEP = "NextStep"
+    SAME_STEP = "SameStep"
+    DISABLED = "Disabled"
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_a_mode_is_known_by_its_name_its_value_and_that_of_another_enum(mode: AutoresetMode) -> None:
+    for given in (mode, mode.name, mode.value, ModeOfOthers[mode.name]):
+        assert SyncVectorEnv([GuessTheNumber], given).autoreset_mode is mode  # type: ignore[arg-type]
 
 
 def test_a_step_after_the_end_raises_and_the_vector_lives_on(backend: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import gem
 from gem.envs.games.guess_the_number import GuessTheNumber
-from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment, UsageError
+from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, UnknownEnvironment, UsageError
 from gem.vector import ShardVectorEnv, SyncVectorEnv, ThreadVectorEnv, VectorEnv
 from gem.vector.shards import _Shard
 from gem.wrappers import TimeLimit
@@ -23,6 +23,7 @@ from tests.engine.vector.environments import (
     Doomed,
     Held,
     Late,
+    Moody,
     Sleepy,
     Unsendable,
 )
@@ -70,6 +71,54 @@ def test_what_makes_no_sense_is_refused_and_it_goes_on(vector: VectorEnv) -> Non
         with gem.make_vec([HARD] * 2) as other:
             other.reset(seed=seed)
             assert vector.step(ACTIONS) == other.step(ACTIONS), said
+
+
+MISTAKES = [
+    (lambda v: v.step([ACTIONS[0], None, 5]), InvalidArgument, "An action must be a string, not int: 5"),
+    (lambda v: v.step({0: ACTIONS[0], 2: b"1"}), InvalidArgument, "An action must be a string, not bytes"),
+    (lambda v: v.reset(seed=[1, -1, 2]), InvalidArgument, "A seed is an integer"),
+    (lambda v: v.reset(seed=[1, 2, "x"]), InvalidArgument, "A seed is an integer"),
+    (lambda v: v.reset(seed=2**63 - 2), InvalidArgument, "A seed is an integer"),
+    (lambda v: v.step([*ACTIONS, None]), EpisodeOver, "slot 1 has no episode under way; reset it first"),
+    (lambda v: v.step({0: ACTIONS[0], 1: ACTIONS[0]}), EpisodeOver, "slot 1 has no episode under way"),
+]
+
+
+@pytest.mark.parametrize("backend", ["sync", "threads", "processes"])
+def test_after_a_mistake_no_slot_has_taken_a_turn(backend: Any) -> None:
+    turns = [{}, {"max_turns": 1}, {}]
+    with gem.make_vec([HARD] * 3, vec_kwargs=turns, async_mode=backend, autoreset_mode="Disabled") as vector:
+        vector.reset(seed=4, mask=[True, True, False])
+        with pytest.raises(EpisodeOver, match="slot 2 has no episode"):
+            vector.step(ACTIONS[:1] * 3)
+        assert [state["env"]["turn"] for state in vector.get_states()] == [0, 0, 0]
+        vector.reset(seed=4)
+        assert vector.step(ACTIONS[:1] * 3)[3] == [False, True, False]
+        before = vector.get_states()
+        for call, error, said in MISTAKES:
+            with pytest.raises(error, match=said):
+                call(vector)
+            assert vector.get_states() == before, said
+        vector.step({0: ACTIONS[1], 2: ACTIONS[1]})
+        vector.set_states(before)
+        with pytest.raises(EpisodeOver, match="slot 1"):
+            vector.step(ACTIONS[:1] * 3)
+        assert vector.get_states() == before
+        vector.reset(mask=[False, True, False])
+        vector.step(ACTIONS[:1] * 3)
+        assert [state["env"]["turn"] for state in vector.get_states()] == [2, 1, 2]
+
+
+@pytest.mark.parametrize("kind", [SyncVectorEnv, ThreadVectorEnv, ShardVectorEnv])
+def test_after_a_failure_the_others_wait_for_its_reset(kind: type[VectorEnv]) -> None:
+    with kind([Moody] * 2, "Disabled") as vector:  # type: ignore[call-arg]
+        vector.reset(seed=1)
+        vector.step(["\\boxed{1}", "break"])
+        with pytest.raises(EpisodeOver, match="slot 1"):
+            vector.step(ACTIONS)
+        vector.reset(seed=1, mask=[False, True])
+        vector.step(ACTIONS)
+        assert [state["env"]["turn"] for state in vector.get_states()] == [2, 1]
 
 
 def test_a_closed_one_says_so(vector: VectorEnv) -> None:
@@ -165,11 +214,19 @@ def test_numpys_integers_are_seeds() -> None:
     [
         ({"wrappers": "concat"}, r"wrappers are functions: get_wrapper_fns\('concat'\)"),
         ({"wrappers": ["concat"]}, "wrappers are functions"),
+        (
+            {"wrappers": gem.wrappers.get_wrapper_fns("concat,time_limit")},
+            'needs max_turns: {"name": "time_limit", "max',
+        ),
+        ({"wrappers": [{"name": "time_limit"}]}, 'needs max_turns: {"name": "time_limit", "max_turns": ...}'),
+        ({"wrappers": [{"name": "time_limi"}]}, "Did you mean time_limit"),
+        ({"wrappers": [{"name": "concat", "turns": 3}]}, "takes no argument 'turns'"),
         ({"wrappers": [lost]}, "A wrapper gave a NoneType, which is no gem.Env"),
         ({"wrappers": [around_nothing]}, "TimeLimit wraps a gem.Env, not None"),
-        ({"autoreset_mode": "never"}, "one of 'SameStep', 'NextStep', 'Disabled', not 'never'"),
+        ({"autoreset_mode": "never"}, r"one of AutoresetMode.SAME_STEP \('SameStep'\), .*, not 'never'"),
+        ({"autoreset_mode": 3}, r"AutoresetMode.DISABLED \('Disabled'\), not 3"),
         ({"seed": "x"}, "A seed is an integer"),
-        ({"max_turns": "5"}, "cannot be made with"),
+        ({"max_turns": "5"}, "max_turns must be a whole number, not '5'"),
         ({"max_turn": 5}, "Did you mean max_turns"),
     ],
 )
@@ -177,6 +234,20 @@ def test_numpys_integers_are_seeds() -> None:
 def test_what_cannot_be_made_is_refused_wherever_it_is_made(backend: Any, arguments: Any, said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):
         gem.make_vec([HARD] * 2, async_mode=backend, **arguments)
+
+
+@pytest.mark.parametrize("backend", ["sync", "threads", "processes"])
+def test_wrappers_are_functions_or_plain_data(backend: Any) -> None:
+    limit = {"name": "time_limit", "max_turns": 1}
+    wrappers = [limit, *gem.wrappers.get_wrapper_fns("concat")]
+    with gem.make_vec([HARD] * 2, wrappers=wrappers, async_mode=backend, seed=1) as vector:
+        first, _ = vector.reset()
+        *_, truncated, infos = vector.step(ACTIONS)
+        assert truncated == [True, True]
+        assert infos[0]["final_observation"].startswith(first[0].removesuffix("Enter your guess."))
+    with gem.make_vec([HARD], wrappers=limit) as vector:  # type: ignore[arg-type]
+        vector.reset()
+        assert vector.step(ACTIONS[:1])[3] == [True]
 
 
 def test_ids_that_are_none_are_named() -> None:
