@@ -327,7 +327,7 @@ def test_a_server_that_is_not_there_is_exit_code_3(run: Run, caplog: pytest.LogC
     code, _, err = run("eval", "--env", "openenv:http://127.0.0.1:9", "--agent", "random", "--episodes", 2)
     assert code == 3
     assert err.splitlines()[-1].startswith("gemweb eval: The server at http://127.0.0.1:9: ")
-    assert [record.exc_info for record in caplog.records] == [None, None]
+    assert not any(record.exc_info for record in caplog.records)
 
 
 NUMPY_INFO = '{"n": np.int64(3), "row": np.arange(3), "deep": [{"x": np.bool_(True)}]}'

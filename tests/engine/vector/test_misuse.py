@@ -246,7 +246,7 @@ def test_wrappers_are_functions_or_plain_data(backend: Any) -> None:
         assert truncated == [True, True]
         assert infos[0]["final_observation"].startswith(first[0].removesuffix("Enter your guess."))
     with gem.make_vec([HARD], wrappers=limit) as vector:  # type: ignore[arg-type]
-        vector.reset()
+        vector.reset(seed=1)
         assert vector.step(ACTIONS[:1])[3] == [True]
 
 
