@@ -2,7 +2,8 @@
 
     python -m gem.training --recipe guess-easy --folder runs/guess
 
-`spec` describes a training and `recipes` holds tested descriptions; neither needs torch. To follow one update, read:
+`spec` describes a training (`environment_check` makes its environments once), and `recipes` holds tested descriptions;
+none of them needs torch. To follow one update, read:
 
 1. `trainer`: `_Training._loop` makes the updates, one after the other.
 2. `collector`: `Collector.collect` plays a batch of complete episodes with the policy as the agent.
