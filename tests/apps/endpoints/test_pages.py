@@ -79,7 +79,7 @@ def test_the_form_shows_what_is_stored_and_never_the_key(client: Client, ada: Us
     ("template", "no observation", "The template has to contain {observation}"),
     ("more", "{", "This is not JSON"),
     ("more", '{"messages": []}', "messages cannot be set here"),
-    ("stop", "a\nb\nc\nd\ne", "at most 4 items"),
+    ("stop", "a\nb\nc\nd\ne", "at most 4 entries"),
     ("name", "", "Give it a name"),
     ("concurrency", "0", "Concurrency has to be at least 1, not 0."),
 ])  # fmt: skip
