@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.training import self_play_recipe
+from bench.training.finished import trained
 from gem.cli.output.tables import table
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord
 from gem.training import recipes, results
 from gem.training.results import RecipeResult, SeedResult, SelfPlayResult
-from gem.training.spec import TrainingSpec, read_spec
+from gem.training.spec import TrainingSpec
 
 EPISODES = 500
 
@@ -82,17 +83,7 @@ def _write(found: RecipeResult | SelfPlayResult, folder: Path) -> None:
 
 
 def _trained(name: str, seed: int, place: Path) -> SeedResult:
-    from gem.training.checkpoints.checkpoint import list_checkpoints
-    from gem.training.run_folder import RunFolder
-    from gem.training.trainer import train
-
-    quiet = {"sample_episodes": 0, "keep_checkpoints": 1, "checkpoint_seconds": 300}
-    spec = read_spec({**recipes.data(name), **quiet, "seed": seed})
-    state = train(spec, place)
-    if state != "finished":
-        raise SystemExit(f"{name}, seed {seed}: the training was {state}. The same command with --folder goes on.")
-    last = list_checkpoints(place / "checkpoints")[-1]
-    metrics = RunFolder(place).metrics()
+    spec, last, metrics = trained(name, seed, place)
     after = _played(last, spec)
     row = SeedResult(
         seed=seed,

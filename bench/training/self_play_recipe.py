@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from bench.training.finished import trained
 from gem.cli.output.tables import table
 from gem.evaluation.scores import wilson
 from gem.exact.best_response import GAMES
@@ -75,17 +76,7 @@ def verdict(found: SelfPlayResult, one: SelfPlaySeedResult, promised: SelfPlayRe
 
 
 def _trained(name: str, seed: int, place: Path) -> SelfPlaySeedResult:
-    from gem.training.checkpoints.checkpoint import list_checkpoints
-    from gem.training.run_folder import RunFolder
-    from gem.training.trainer import train
-
-    quiet = {"sample_episodes": 0, "exam_episodes": 0, "keep_checkpoints": 1, "checkpoint_seconds": 300}
-    spec = read_spec({**recipes.data(name), **quiet, "seed": seed})
-    state = train(spec, place)
-    if state != "finished":
-        raise SystemExit(f"{name}, seed {seed}: the training was {state}. The same command with --folder goes on.")
-    last = list_checkpoints(place / "checkpoints")[-1]
-    metrics = RunFolder(place).metrics()
+    spec, last, metrics = trained(name, seed, place, exam_episodes=0)
     points = [(int(row["update"]), round(row["exploitability"], 4)) for row in metrics if "exploitability" in row]
     result = SelfPlaySeedResult(
         seed=seed,
