@@ -50,8 +50,8 @@ test-all: test  ## Run every test
 
 check: dev  ## Check style, templates, types, layers, migrations, deployment settings, docker/; under a minute
 	$(BIN)/ruff check --quiet
-	$(BIN)/ruff format --check --quiet
-	$(BIN)/djangofmt --quiet --check templates
+	$(BIN)/ruff format --check
+	$(BIN)/djangofmt --check templates
 	$(BIN)/djangofmt --quiet check templates
 	! grep -rnE '.{121}' templates
 	$(BIN)/lint-imports

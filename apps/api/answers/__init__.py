@@ -4,7 +4,7 @@ One module for each kind of row. What one reads in results is in `readings`; ans
 """
 
 from apps.api.answers.agents import agent, upload
-from apps.api.answers.episodes import duel, episode, episode_summaries, seen_from, summarized, turn, turns_after
+from apps.api.answers.episodes import duel, episode, episode_summaries, seen_from, summarized, turn, turn_result
 from apps.api.answers.jobs import (
     books_of_job,
     data_of,
@@ -38,6 +38,6 @@ __all__ = [
     "seen_from",
     "summarized",
     "turn",
-    "turns_after",
+    "turn_result",
     "upload",
 ]

@@ -96,10 +96,15 @@ def _seat(row: Seat, user: Viewer, visitor_key: str, is_secret: bool) -> schemas
 
 
 def episode(request: HttpRequest, key: str) -> schemas.Episode:
-    """An episode as the caller sees it now. They were found to be allowed to see it."""
+    """An episode as the caller sees it now. They were found to be allowed to see it.
+
+    The queue is read first: a turn leaves it in the transaction that records it.
+    """
+    waiting = PendingTurn.objects.filter(episode=key).first()
     row = Episode.objects.with_seats().select_related("batch").get(pk=key)
+    if waiting is not None and waiting.number <= row.turn_count:
+        waiting = None
     seat = seen_from(request, row)
-    waiting = PendingTurn.objects.filter(episode=row).first() if row.slow else None
     seats = sorted(row.seats.all(), key=lambda each: each.number)
     summary = _summary(request, row, seat, seats, link(request, row.get_absolute_url()))
     data = {**episode_data(row, seat, request.user, visitor(request)), **summary}
@@ -134,7 +139,7 @@ def _now(request: HttpRequest, row: Episode, seat: int) -> dict[str, Any]:
     if row.seat_count > 1 and not row.over:
         shot = snapshot(row, seat, history=1)
         return {"observation": shot.observation, "info": shot.info, "your_turn": has_own and shot.yours}
-    last = row.turns.order_by("-number").first()
+    last = row.turns.filter(number=row.turn_count).first()
     turn = None if last is None else conceal(last, seat, sealed=row.sealed)
     observation = row.first_observation if turn is None else turn.observation
     info = open_info(row.first_info if turn is None else turn.info, seat, sealed=row.sealed)
@@ -179,10 +184,16 @@ def duel(request: HttpRequest, row: Batch) -> schemas.Duel:
     )
 
 
-def turns_after(request: HttpRequest, row: Episode, seq: int) -> list[schemas.Turn]:
-    """The turns that were played after an episode had this `seq`."""
+def turn_result(request: HttpRequest, key: str, seq: int) -> schemas.TurnResult:
+    """An episode as the caller sees it now, and its turns after it had this `seq`.
+
+    The turns are read last and end with the episode, so that a turn that a worker plays meanwhile is in both or none.
+    """
+    now = episode(request, key)
+    row = Episode.objects.with_seats().select_related("batch").get(pk=key)
     seat, sealed = seen_from(request, row), row.sealed
-    return [turn(each, seat, sealed=sealed) for each in row.turns.filter(seq__gt=seq).order_by("number")]
+    rows = row.turns.filter(seq__gt=seq, number__lte=now.turn_count).order_by("number")
+    return schemas.TurnResult(episode=now, turns=[turn(each, seat, sealed=sealed) for each in rows])
 
 
 def turn(row: Any, seat: int, *, sealed: bool) -> schemas.Turn:

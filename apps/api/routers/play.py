@@ -68,9 +68,8 @@ def take_turn(request: HttpRequest, episode_id: str, sent: schemas.NewTurn) -> S
         address=visitors.address(request),
         as_written=sent.as_written,
     )
-    turns = answers.turns_after(request, row, sent.expected_seq)
-    answer = schemas.TurnResult(episode=answers.episode(request, row.pk), turns=turns)
-    return Status(201 if turns or row.over else 202, answer)
+    result = answers.turn_result(request, row.pk, sent.expected_seq)
+    return Status(201 if result.turns or row.over else 202, result)
 
 
 @router.post("/{episode_id}/seats/{int:number}/{signature}", tags=["play"], auth=player, response=schemas.Episode)
