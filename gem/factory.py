@@ -10,7 +10,7 @@ from gem.compat.arguments import translated
 from gem.core import Env, EnvWrapper
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable
 from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec, spec
-from gem.validation.arguments import accepts, check_arguments, check_whole_numbers
+from gem.validation.arguments import accepts, check_arguments, check_numbers
 from gem.validation.values import check_seed
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def make(env_id: str, **kwargs: Any) -> Env:
     other_names = (*(SEAT_ARGUMENTS if has_several_seats else ()), *TOOL_ARGUMENTS)
     check_arguments(factory, [name for name in kwargs if name in arguments], env_id, other_names)
     check_arguments(factory, [name for name in env_spec.kwargs if name in arguments], f"{env_id}, as it is registered,")
-    check_whole_numbers(factory, arguments)
+    check_numbers(factory, arguments)
     env = _call_factory(env_id, factory, arguments, kwargs)
     if seed is not None:
         env.unwrapped._next_seed = check_seed(seed)  # noqa: SLF001 (the class may not have an argument for it)

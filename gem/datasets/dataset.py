@@ -99,8 +99,13 @@ def from_rows(rows: Sequence[Mapping[str, Any]], source: str = "rows that were g
     """Make a dataset of rows: a list of dictionaries, or a sequence that can be read like one.
 
     Raises:
-        InvalidData: if there are no rows, or a row is not a dictionary.
+        InvalidData: if it is no sequence, there are no rows, or a row is not a dictionary.
     """
+    if isinstance(rows, Mapping) or not (hasattr(rows, "__len__") and hasattr(rows, "__getitem__")):
+        raise InvalidData(
+            f"Rows are a list of dictionaries, one for each row, not {type(rows).__name__}. Of a dictionary of splits, "
+            "give one split."
+        )
     items = [rows[index] for index in range(len(rows))]
     if not items:
         raise InvalidData("There are no rows; give at least one, as a dictionary.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from gem.errors import InvalidArgument
 from gem.tools.tool import BaseTool, is_opaque
-from gem.validation.arguments import check_arguments
+from gem.validation.arguments import check_arguments, check_numbers
 from gem.validation.near import did_you_mean
 
 ToolSpec = str | Mapping[str, Any] | BaseTool
@@ -45,6 +45,7 @@ def make_tool(spec: ToolSpec) -> BaseTool:
     name = arguments.pop("name", "")
     factory = _find_factory(name)
     check_arguments(factory, arguments, f"The tool {name}")
+    check_numbers(factory, arguments)
     return factory(**arguments)
 
 

@@ -18,7 +18,7 @@ from gem.tools.kinds import ToolSpec, check_tools, describe_tool, make_tool
 from gem.tools.schema import FunctionSchema
 from gem.tools.tape import Tape
 from gem.tools.tool import BaseTool, ToolCall, ToolOutput, ToolUse, is_opaque
-from gem.validation.arguments import check_whole_numbers
+from gem.validation.arguments import check_numbers
 from gem.validation.values import check_action
 from gem.views import View
 
@@ -96,7 +96,7 @@ class ToolEnvWrapper(EnvWrapper):
             raise InvalidArgument(f"Tools are a list: tools=[{tools!r:.60}].")
         self.tools: list[BaseTool] = [make_tool(tool) for tool in tools]
         check_tools(self.tools, format, env.seats)
-        check_whole_numbers(type(self), {"max_tool_uses": max_tool_uses, "max_output": max_output})
+        check_numbers(type(self), {"max_tool_uses": max_tool_uses, "max_output": max_output})
         check_limits(max_tool_uses, max_output)
         check_tool_rewards(tool_reward, tool_success_reward, tool_execute_error_reward)
         self.tool_reward, self.tool_success_reward = tool_reward, tool_success_reward

@@ -12,6 +12,7 @@ from gem.validation.near import did_you_mean
 
 _WHOLE_NUMBER = ("int", "int | None", "None | int", "Optional[int]", int, int | None)
 """Annotations of whole numbers, as text in modules that postpone their evaluation."""
+_NUMBER = ("float", "float | None", "None | float", "Optional[float]", float, float | None)
 
 
 def check_arguments(
@@ -45,25 +46,31 @@ def required_arguments(wrapper: Callable[..., Any]) -> list[str]:
     return [other.name for other in others if other.default is inspect.Parameter.empty and other.kind in named]
 
 
-def check_whole_numbers(factory: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Check that the arguments that `factory` annotates as `int` or `int | None` are no bool, float or string.
+def check_numbers(factory: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Check the arguments that `factory` annotates as `int` or `float`, also with `| None`.
 
-    The seed is left out: its own check says more.
+    No bool and no string is a number, and no float is a whole number. The seed is left out: its own check says more.
 
     Raises:
-        InvalidArgument: on the first that is.
+        InvalidArgument: on the first that is something else.
     """
     is_hashable = getattr(type(factory), "__hash__", None) is not None
-    find = _whole_numbers if is_hashable else _whole_numbers.__wrapped__
-    for name in find(factory):
-        if isinstance(arguments.get(name), bool | float | str):
-            raise InvalidArgument(f"{name} must be a whole number, not {arguments[name]!r:.80}.")
+    find = _numbers if is_hashable else _numbers.__wrapped__
+    for name, kind, others in find(factory):
+        if isinstance(arguments.get(name), others):
+            raise InvalidArgument(f"{name} must be {kind}, not {arguments[name]!r:.80}.")
 
 
 @lru_cache(maxsize=1024)
-def _whole_numbers(factory: Callable[..., Any]) -> tuple[str, ...]:
-    parameters = inspect.signature(factory).parameters.values()
-    return tuple(one.name for one in parameters if one.annotation in _WHOLE_NUMBER and one.name != "seed")
+def _numbers(factory: Callable[..., Any]) -> list[tuple[str, str, Any]]:
+    """The name of each parameter that is a number, what it must be, and the types that it must not have."""
+    numbers = []
+    for one in inspect.signature(factory).parameters.values():
+        if one.annotation in _WHOLE_NUMBER and one.name != "seed":
+            numbers.append((one.name, "a whole number", bool | float | str))
+        elif one.annotation in _NUMBER:
+            numbers.append((one.name, "a number", bool | str))
+    return numbers
 
 
 def _has_parameter(parameters: Mapping[str, inspect.Parameter], name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.seats import with_success
-from gem.validation.arguments import check_whole_numbers
+from gem.validation.arguments import check_numbers
 from gem.views import View, without_actions
 
 
@@ -22,7 +22,7 @@ class TimeLimit(EnvWrapper):
 
     def __init__(self, env: Env, max_turns: int) -> None:
         super().__init__(env)
-        check_whole_numbers(type(self), {"max_turns": max_turns})
+        check_numbers(type(self), {"max_turns": max_turns})
         if max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self._limit = max_turns

@@ -9,7 +9,7 @@ from typing import Any
 from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.tools.tool_env_wrapper import ToolEnvWrapper
-from gem.validation.arguments import check_arguments, check_whole_numbers, required_arguments
+from gem.validation.arguments import check_arguments, check_numbers, required_arguments
 from gem.validation.near import did_you_mean
 from gem.wrappers.compact_observation import CompactObservation
 from gem.wrappers.describe import WRAPPER_FACTORY
@@ -107,7 +107,7 @@ def wrap(env: Env, wrappers: Iterable[Mapping[str, Any]]) -> Env:
         name = arguments.pop("name", "")
         check_arguments(_find(name), arguments, f"The wrapper {name!r}")
         check_complete(_find(name), arguments)
-        check_whole_numbers(_find(name), arguments)
+        check_numbers(_find(name), arguments)
         try:
             env = _find(name)(env, **arguments)
         except TypeError as error:

@@ -10,7 +10,7 @@ from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.registry import ENV_REGISTRY
 from gem.rollout import EpisodeRequest, rollout
-from gem.validation.arguments import check_whole_numbers
+from gem.validation.arguments import check_numbers
 from gem.wrappers import Opponent, TimeLimit, wrap
 
 WORDLE = "game:Wordle-v0"
@@ -53,15 +53,19 @@ def test_what_is_annotated_as_a_whole_number_is_one() -> None:
 
 
 @pytest.mark.parametrize("annotation", ["int", "int | None", int, int | None])
-def test_however_a_whole_number_is_annotated(annotation: Any) -> None:
+def test_however_a_number_is_annotated(annotation: Any) -> None:
     def made(size: Any = 3, label: str = "", ratio: float = 0.5) -> None:
         """Made with a size."""
 
     made.__annotations__["size"] = annotation
     for size in (2.0, True, "2"):
         with pytest.raises(InvalidArgument, match=r"^size must be a whole number"):
-            check_whole_numbers(made, {"size": size})
-    check_whole_numbers(made, {"size": 2, "label": "2", "ratio": 2.0})
+            check_numbers(made, {"size": size})
+    for ratio in (True, "0.5"):
+        with pytest.raises(InvalidArgument, match=r"^ratio must be a number"):
+            check_numbers(made, {"ratio": ratio})
+    check_numbers(made, {"size": 2, "label": "2", "ratio": 2.0})
+    check_numbers(made, {"size": None, "ratio": 2})
 
 
 class Unhashable:
@@ -74,16 +78,16 @@ class Unhashable:
 
 
 def test_what_cannot_be_hashed_is_checked_too() -> None:
-    check_whole_numbers(Unhashable(), {"size": 2})
+    check_numbers(Unhashable(), {"size": 2})
     with pytest.raises(InvalidArgument, match="size must be a whole number"):
-        check_whole_numbers(Unhashable(), {"size": 2.0})
+        check_numbers(Unhashable(), {"size": 2.0})
 
 
-def test_what_is_registered_keeps_its_whole_numbers() -> None:
+def test_what_is_registered_keeps_its_numbers() -> None:
     checked = 0
     for spec in list(ENV_REGISTRY.values()):
         if not spec.missing_packages():
-            check_whole_numbers(spec.load(), spec.kwargs)
+            check_numbers(spec.load(), spec.kwargs)
             checked += 1
     assert checked > 100
 

@@ -168,6 +168,9 @@ def test_an_empty_file_folder_or_list_is_refused(tmp_path: Path) -> None:
         load([])
     with pytest.raises(InvalidData, match="Row 1 is int"):
         load([{"a": 1}, 2])  # type: ignore[list-item]
+    for no_rows in ({"train": [{"a": 1}]}, 5):
+        with pytest.raises(InvalidData, match="Rows are a list of dictionaries, one for each row, not (dict|int)"):
+            load(no_rows)  # type: ignore[arg-type]
 
 
 def test_your_own_file_in_the_data_folder_is_played_before_anything_else(folder: Path) -> None:
