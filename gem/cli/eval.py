@@ -103,10 +103,10 @@ def run(
     drawn = None if challenge is None else challenged.read(challenge)
     if drawn is not None:
         fields |= challenged.spec_fields(drawn, fields)
+    opponent_agent = None if opponent is None else make_agent(opponent)
     spec = _make_spec(agent=agent, **fields)
     requests = _requests(spec) if drawn is None else challenged.requests(drawn, spec)
     player, players = _make_player(agent, opponent, num_envs, options)
-    opponent_agent = None if opponent is None else make_agent(opponent)
     if players.endpoint is not None and spec.limits_tokens:
         endpoint.check_limits(players.endpoint, limits_money=spec.limits_money)
     for env_id in spec.env_ids:

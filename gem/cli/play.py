@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import gem
@@ -49,7 +50,20 @@ def run(
     modules: Sequence[str] = (),
 ) -> int:
     """Play one episode with actions from standard input."""
-    env = _add_tools(_make_env(env_id, seat, opponent), tooling.spec_fields(tool, tool_uses, tool_format))
+    tool_fields = tooling.spec_fields(tool, tool_uses, tool_format)
+    with closing(_add_tools(_make_env(env_id, seat, opponent), tool_fields)) as env:
+        is_over = _play(env, env_id, seed, plain)
+    if is_over:
+        options: list[tuple[str, object]] = [("--module", name) for name in modules]
+        options += [("--seat", seat), ("--opponent", opponent), *(("--tool", name) for name in tool or [])]
+        options += [("--tool-uses", tool_uses), ("--tool-format", tool_format)]
+        option_text = "".join(f" {name} {value}" for name, value in options if value is not None)
+        print(f"The same episode again: gemweb play {env_id} --seed {env.seed}{option_text}")
+    return 0
+
+
+def _play(env: gem.Env, env_id: str, seed: int | None, plain: bool) -> bool:
+    """Play an episode, until it is over or its player leaves; whether it is over."""
     observation, info = _reset(env, seed)
     screen = open_screen(plain=plain)
     print(f"{env_id}, seed {env.seed}. {HELP}\n")
@@ -65,7 +79,7 @@ def run(
         action = _read_action(env, turn + 1, rules, seat_observation, seat_info)
         if action is None:
             print(f"You left after {count(turn, 'turn')} with a return of {_returns(totals)}.")
-            return 0
+            return False
         action = as_action(env, action, seat_to_act)
         if before not in action and "\\boxed{" not in action and not _is_tool_call(env, action):
             action = f"{before}{action}{after}"
@@ -77,12 +91,7 @@ def run(
             break
     screen.show(env, observation, info, 0 if env.seats == 1 else SPECTATOR)
     print(f"\n{_describe_end(env, info, truncated)} after {count(turn, 'turn')}, with a return of {_returns(totals)}.")
-    options: list[tuple[str, object]] = [("--module", name) for name in modules]
-    options += [("--seat", seat), ("--opponent", opponent), *(("--tool", name) for name in tool or [])]
-    options += [("--tool-uses", tool_uses), ("--tool-format", tool_format)]
-    option_text = "".join(f" {name} {value}" for name, value in options if value is not None)
-    print(f"The same episode again: gemweb play {env_id} --seed {env.seed}{option_text}")
-    return 0
+    return True
 
 
 def _describe_end(env: gem.Env, info: Info, truncated: bool) -> str:

@@ -1,5 +1,6 @@
 """`gemweb eval`: episodes, scores with intervals, and going on after an interruption."""
 
+import gc
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -205,6 +206,7 @@ def test_seats_are_filled_or_the_command_says_so(run: Run) -> None:
         (["--env", ENV_ID, "--opponent", "random"], "leave it out"),
         (["--env", "duel:TicTacToe-v0-vs-random", "--opponent", "random"], "leave it out"),
         (["--env", "duel:TicTacToe-v0", "--opponent", "exprt"], "Did you mean expert"),
+        (["--env", "duel:TicTacToe-v0", "--opponent", ""], "There is no agent of kind ''"),
     ):
         ran = run("eval", "--agent", "random", "--episodes", 2, *arguments)
         assert ran.code == 2
@@ -333,6 +335,10 @@ def test_a_server_that_is_not_there_is_exit_code_3(
     assert err.splitlines()[-1].startswith("gemweb eval: The server at http://127.0.0.1:9: ")
     own = [record for record in caplog.records if record.name.startswith("gem")]
     assert not any(record.exc_info for record in own)
+    code, out, err = run("play", "openenv:http://127.0.0.1:9")
+    assert (code, out, err.count("\n")) == (3, "", 1), err
+    gc.collect()  # a session that nobody closed says so when it is collected
+    assert "Unclosed" not in caplog.text
 
 
 NUMPY_INFO = '{"n": np.int64(3), "row": np.arange(3), "deep": [{"x": np.bool_(True)}]}'
