@@ -51,7 +51,7 @@ ALGORITHMS: Mapping[Algorithm, AlgorithmInfo] = {
 """Every algorithm, in the order in which they are listed; `compute_advantages` has their formulas."""
 
 CreditUnit = Literal["token", "turn", "episode"]
-"""What one action is: a token, the whole response of a turn, or all responses of an episode together.
+"""The unit of credit, that is, one action: a token, the response of a turn, or all responses of an episode together.
 
 Source: GEM (arXiv 2510.01051), section 3, which compares the three and chooses the turn.
 """

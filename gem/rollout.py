@@ -40,13 +40,13 @@ Backend = Literal["sync", "threads"]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A turn of an episode from which another one goes on, instead of beginning with a reset.
+    """A turn of an episode from which another one continues, instead of beginning with a reset.
 
     The record has only the turns from there on, and what was read last before them as its first observation and info.
     """
 
     state: State
-    """What `get_state` of an equal environment returned; it is not changed."""
+    """The state of an equal environment, from its `get_state`; it is not changed."""
     observation: str
     info: Info
     turn: int = 0
@@ -75,7 +75,7 @@ class EpisodeRequest:
     repeat: int = 0
     """The number of this try at the seed, from 0. Agents that sample at random do so anew in every try."""
     start: Start | None = None
-    """Where the episode goes on from; None for one that begins with a reset."""
+    """The turn from which the episode continues; None for one that begins with a reset."""
 
 
 def rollout(
@@ -235,7 +235,7 @@ class _EnvSlot:
     """The index of the slot in the vector; -1 before the first episode."""
     is_busy: bool = False
     env_settings: _EnvSettings | None = None
-    """What the environment in the slot was made from."""
+    """The arguments from which the environment in the slot was made."""
     repeat: int = 0
     env: Env = field(init=False)
     record: EpisodeRecord = field(init=False)

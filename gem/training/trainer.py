@@ -50,7 +50,7 @@ PAUSE_POLL_SECONDS = 0.5
 
 
 class Control(IntEnum):
-    """What somebody requests by a file in the run's folder; a number, so that one process can send it to the others."""
+    """A request by a file in the run's folder; a number, so that one process can send it to the others."""
 
     GO_ON = 0
     PAUSE = 1
@@ -319,7 +319,7 @@ class _Training:
             time.sleep(PAUSE_POLL_SECONDS)
 
     def _read_control(self) -> Control:
-        """What is requested of the training now, the same in every process."""
+        """The present request to the training, the same in every process."""
         control = Control.GO_ON
         if self.processes.is_first and self.folder.has_request("pause"):
             control = Control.PAUSE

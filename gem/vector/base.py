@@ -49,7 +49,7 @@ Actions = Sequence[str | None] | Mapping[int, str]
 
 
 class AutoresetMode(enum.Enum):
-    """What a vector does with an environment whose episode has ended."""
+    """How a vector treats an environment whose episode has ended."""
 
     SAME_STEP = "SameStep"
     """Reset it in the same step. The observation is that of the new episode, and the info has the `final_observation`

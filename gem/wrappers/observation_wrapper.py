@@ -12,7 +12,7 @@ from gem.seats import observation_for_seat
 
 
 class ChatTokenizer(Protocol):
-    """What is asked of a tokenizer; those of Hugging Face's transformers have it."""
+    """The methods that a tokenizer needs; those of Hugging Face's transformers have them."""
 
     def apply_chat_template(
         self, conversation: list[dict[str, str]], *, tokenize: bool, add_generation_prompt: bool
@@ -36,7 +36,7 @@ def maybe_add_new_line(text: str) -> str:
 
 @dataclass(slots=True)
 class _History:
-    """What one seat has read."""
+    """The observations that one seat has read."""
 
     instructions: str
     turns: list[list[Any]] = field(default_factory=list)

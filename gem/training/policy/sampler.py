@@ -25,7 +25,7 @@ INFERENCE_FACTOR = 4
 
 
 class Response(NamedTuple):
-    """What the policy wrote after a prompt."""
+    """The response of the policy to a prompt."""
 
     tokens: list[int]
     """The last token is a stop token if the response is complete."""
