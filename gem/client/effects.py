@@ -79,7 +79,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Emit(Generic[T]):
-    """Give these items to whoever iterates. Gets None."""
+    """Give these items to the caller that iterates. Gets None."""
 
     items: list[T]
 

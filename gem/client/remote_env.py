@@ -240,7 +240,7 @@ def is_over(episode: Episode) -> bool:
 
 
 def must_wait(episode: Episode) -> bool:
-    """Whether others have to act, or a worker has to play an accepted turn, before the caller can go on."""
+    """Whether others have to act, or a worker has to play an accepted turn, before the caller can continue."""
     return not is_over(episode) and not episode.problem and (episode.pending or not episode.your_turn)
 
 

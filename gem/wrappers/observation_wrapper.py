@@ -66,7 +66,7 @@ class ObservationWrapper(EnvWrapper):
         include_action: put each action between the observations around it.
         max_history_length: keep only so many turns of history; the instructions, which come first, always stay.
         include_chat_template: make each observation a chat; actions are then always part of it.
-        apply_chat_template_on_reset: make only the first observation a chat, and go on with plain text after it.
+        apply_chat_template_on_reset: make only the first observation a chat, and continue with plain text after it.
         tokenizer: has the template, as `apply_chat_template` of a Hugging Face tokenizer.
 
     Raises:

@@ -145,7 +145,7 @@ class SideResult(Result):
 
 
 class DuelEnded(DuelEvent):
-    """All episodes are over. Another agent may join later; then the duel goes on."""
+    """All episodes are over. Another agent may join later; then the duel continues."""
 
     event: Literal["duel.ended"] = "duel.ended"
     sides: list[SideResult]

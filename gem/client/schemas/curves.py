@@ -14,7 +14,7 @@ Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class NewOutsideTraining(Body):
-    """A training elsewhere to begin, or to go on with if there is one with this key in this project."""
+    """A training elsewhere to begin, or to continue with if there is one with this key in this project."""
 
     project: Name
     key: Name

@@ -243,11 +243,11 @@ class ResponseBuilder:
         self.logps: list[list[float]] = [[] for _ in range(count)]
         self.values: list[list[float]] = [[] for _ in range(count)]
         self.unfinished = list(range(count))
-        """Indices of the responses that go on."""
+        """Indices of the responses that continue."""
         self._stop_tokens, self._max_tokens = stop_tokens, max_tokens
 
     def append(self, tokens: Sequence[int], logps: Sequence[float], values: Sequence[float] = ()) -> list[int]:
-        """Append one token to each unfinished response; the rows, among these tokens, of the responses that go on.
+        """Append one token to each unfinished response; the rows, among these tokens, of the responses that continue.
 
         Args:
             values: the critic's estimate before each token; none without a critic.

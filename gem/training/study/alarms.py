@@ -187,7 +187,7 @@ def alarms_to_stop_for(alarms: Iterable[Alarm], stop_on: Iterable[str]) -> list[
 
 
 def stop_reason(alarms: Iterable[Alarm], stop_on: Iterable[str], update: int) -> str:
-    """Why a training stops by itself after `update`; empty if it goes on."""
+    """Why a training stops by itself after `update`; empty if it continues."""
     stopping = alarms_to_stop_for(alarms, stop_on)
     if not stopping:
         return ""
