@@ -74,9 +74,9 @@ class Env(RecordConstructorArgs, ABC):
     """The lowest and the highest possible return of an episode, where a class declares them. They bound the mean of an
     evaluation of which episodes are missing."""
     unrepeated: tuple[str, ...] = ()
-    """What did not repeat while a record of the present episode was verified, and was taken from it instead."""
+    """Outputs that did not repeat while the present episode was verified, and were taken from its record instead."""
     draw_key: int = 0
-    """What random actions and the draws of agents depend on besides the seed: the key of `draw_anew`, or 0."""
+    """The key of `draw_anew`, or 0: random actions and the draws of agents depend on it besides the seed."""
 
     def __init__(self, seed: int | None = None) -> None:
         self.spec: EnvSpec | None = None
@@ -177,9 +177,9 @@ class Env(RecordConstructorArgs, ABC):
             unpack_attributes(self, state)
 
     def draw_anew(self, key: int) -> None:
-        """Let whatever is still left to chance in this episode come out as `key` says, and not as its seed does.
+        """Draw the remaining random numbers of this episode from `key` instead of from its seed.
 
-        What has been drawn already, such as a secret at the reset, stays. Equal keys give equal draws.
+        Earlier draws, such as a secret at the reset, stay. Equal keys give equal draws.
 
         Args:
             key: a whole number above 0.
@@ -201,7 +201,7 @@ class Env(RecordConstructorArgs, ABC):
         )
 
     def skip_random_actions(self, number: int) -> None:
-        """Do as if so many random actions had been drawn, so that the next one is another."""
+        """Skip this number of random actions, so that the next one is another."""
         for _ in range(number):
             self.sample_random_action()
 

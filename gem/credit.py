@@ -51,7 +51,7 @@ ALGORITHMS: Mapping[Algorithm, AlgorithmInfo] = {
 """Every algorithm, in the order in which they are listed; `compute_advantages` has their formulas."""
 
 CreditUnit = Literal["token", "turn", "episode"]
-"""What one action is: a token, the whole response of a turn, or all responses of an episode together.
+"""The unit of credit, that is, one action: a token, the response of a turn, or all responses of an episode together.
 
 Source: GEM (arXiv 2510.01051), section 3, which compares the three and chooses the turn.
 """
@@ -146,9 +146,9 @@ def forked_advantages(
 ) -> Credit:
     """Compute the advantages of turns where some states were continued several times, without a critic.
 
-    What a turn brought is its reward and what came after it: the mean over all episodes that went on from the next
+    What a turn brought is its reward and what came after it: the mean over all episodes that continued from the next
     state, if that was forked, and otherwise the return of its own. It is compared with the mean of the other episodes
-    that went on from the same state, or, where there are none, with the mean over such turns of the batch. The
+    that continued from the same state, or, where there are none, with the mean over such turns of the batch. The
     differences are divided by their standard deviation over the batch.
 
     Args:
@@ -185,7 +185,7 @@ def forked_advantages(
 
 def _brought(rewards: Sequence[Sequence[float]], states: Sequence[Mapping[int, int]], discount: float) -> Turns:
     """The reward of each turn and the discounted value of what came next: of a forked state the mean of all episodes
-    that went on from it."""
+    that continued from it."""
     found = [[0.0] * len(turns) for turns in rewards]
     places: dict[int, list[tuple[int, int]]] = {}
     for episode, own_states in enumerate(states):

@@ -69,7 +69,7 @@ class VersionChanged(UsageError):
 
 
 class EnvironmentFailure(GemError):
-    """The environment itself failed; its episode is recorded as failed, and the other episodes go on."""
+    """The environment itself failed; its episode is recorded as failed, and the other episodes continue."""
 
 
 class ServerNotThere(EnvironmentFailure):
@@ -77,7 +77,7 @@ class ServerNotThere(EnvironmentFailure):
 
 
 class ToolError(GemError):
-    """A tool failed; the agent reads the message and goes on."""
+    """A tool failed; the agent reads the message and continues."""
 
 
 class SandboxUnavailable(UsageError, RuntimeError):

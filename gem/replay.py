@@ -37,7 +37,7 @@ PREVIOUS_EPISODE_KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a seat could read and see after a turn."""
+    """The observation, the info and the view of a seat after a turn."""
 
     turn: int
     """The number of the turn; 0 is the reset."""
@@ -56,7 +56,7 @@ class Difference:
     turn: int
     """The number of the turn; 0 is the reset."""
     field: str
-    """What differs, such as `reward` or `info['error']`."""
+    """The field that differs, such as `reward` or `info['error']`."""
     recorded: Any
     replayed: Any
 

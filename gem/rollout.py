@@ -40,13 +40,13 @@ Backend = Literal["sync", "threads"]
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A turn of an episode from which another one goes on, instead of beginning with a reset.
+    """A turn of an episode from which another one continues, instead of beginning with a reset.
 
     The record has only the turns from there on, and what was read last before them as its first observation and info.
     """
 
     state: State
-    """What `get_state` of an equal environment returned; it is not changed."""
+    """The state of an equal environment, from its `get_state`; it is not changed."""
     observation: str
     info: Info
     turn: int = 0
@@ -56,7 +56,7 @@ class Start:
     action: str | None = None
     """The first action, if the agent does not choose it."""
     draw_key: int = 0
-    """See `Env.draw_anew`; with 0, chance goes on as it would have."""
+    """See `Env.draw_anew`; with 0, chance continues as it would have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class EpisodeRequest:
     repeat: int = 0
     """The number of this try at the seed, from 0. Agents that sample at random do so anew in every try."""
     start: Start | None = None
-    """Where the episode goes on from; None for one that begins with a reset."""
+    """The turn from which the episode continues; None for one that begins with a reset."""
 
 
 def rollout(
@@ -93,20 +93,20 @@ def rollout(
     Without an opponent the agent acts from all of them, and reads for each seat what that seat may read.
 
     An environment that raises an error gives a record with `failure`, and so does an agent that raises `AgentFailure`;
-    the other episodes go on. Two of these errors are no failures: an episode that reaches its limit of tokens or money
-    ends there unsolved (`EpisodeRecord.cut`), and one that a used-up budget cuts off is `failed_by` "budget", and no
-    result. An `AsyncAgent` decides for all episodes at the same time, and no episode waits for another. `requests` is
-    read as environments become free, so it may be endless. The record of a request does not depend on `num_envs` or
-    `backend`. Closing the generator cancels decisions that are still pending. The note of a decision and everything
-    else that the agent reports about it is in `TurnRecord.extra`.
+    the other episodes continue. Two of these errors are no failures: an episode that reaches its limit of tokens or
+    money ends there unsolved (`EpisodeRecord.cut`), and one that a used-up budget cuts off is `failed_by` "budget",
+    which is no result. An `AsyncAgent` decides for all episodes at the same time, and no episode waits for another.
+    `requests` is read as environments become free, so it may be endless. The record of a request does not depend on
+    `num_envs` or `backend`. Closing the generator cancels decisions that are still pending. The note of a decision and
+    everything else that the agent reports about it is in `TurnRecord.extra`.
 
     Args:
         num_envs: how many episodes are played at a time. A function is asked before each round of turns; if it returns
             less than before, no further episode begins until so many have ended.
         backend: how environments are stepped: one after the other, or at the same time in threads, which is faster if
             they wait for tools, sandboxes or servers.
-        broken_off: says before each turn why the episode with this index ends here, as a sentence; empty if it goes on.
-            It raises `BudgetUsedUp` if there is no budget for the turn.
+        broken_off: returns before each turn why the episode with this index ends here, as a sentence, or "" if it
+            continues. It raises `BudgetUsedUp` if there is no budget for the turn.
 
     Raises:
         InvalidArgument: if `num_envs` is below 1, if a request has arguments that its environment does not take or a
@@ -184,7 +184,7 @@ def _play(
 
 
 def _break_of(broken_off: Callable[[int], str], index: int) -> Failure | None:
-    """Why the episode with this index ends before its next turn; None if it goes on."""
+    """Why the episode with this index ends before its next turn; None if it continues."""
     try:
         reason = broken_off(index)
     except BudgetUsedUp as error:
@@ -235,7 +235,7 @@ class _EnvSlot:
     """The index of the slot in the vector; -1 before the first episode."""
     is_busy: bool = False
     env_settings: _EnvSettings | None = None
-    """What the environment in the slot was made from."""
+    """The arguments from which the environment in the slot was made."""
     repeat: int = 0
     env: Env = field(init=False)
     record: EpisodeRecord = field(init=False)
@@ -329,7 +329,7 @@ class _EnvSlot:
         return True
 
     def break_off(self, failure: Failure) -> bool:
-        """Record why the episode cannot go on, and return True: it is over."""
+        """Record why the episode cannot continue, and return True: it is over."""
         assert failure.side != "ours", "a failure of ours ends the rollout"
         self.record.failure, self.record.failed_by = failure.message, failure.side
         return True

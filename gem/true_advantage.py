@@ -1,4 +1,4 @@
-"""The true advantage of a turn, measured by forking: how much better the action was than what the agent usually does.
+"""The true advantage of a turn, measured by forking: how much better its action was than the agent's usual ones.
 
 From the state before a turn, an agent continues the episode many times: after the action that was taken, and choosing
 anew. The true advantage is the difference of the two mean returns, Q(s, a) - V(s) of this agent, with an interval.

@@ -76,7 +76,7 @@ class AsyncAgent(Protocol):
         """Decide on one turn.
 
         Raises:
-            AgentFailure: if it cannot decide; the episode is not counted, and the others go on.
+            AgentFailure: if it cannot decide; the episode is not counted, and the others continue.
             AgentStopped: if it cannot be used any longer; everything that is played with it ends.
         """
         ...

@@ -1,12 +1,12 @@
-"""The client of a gemweb site: what a program can do there over the network. It needs no Django.
+"""The client of a gemweb site: it plays, submits and reads over the network. It needs no Django.
 
     from gem.client import Client
 
     with Client("https://gemweb.example.org", token) as client:
         env = client.make("game:GuessTheNumber-v0-easy")
 
-`clients` has both clients and is the place to begin reading; `schemas` and `events` are shared with the server. Needs
-the package httpx2: `pip install '.[client]'`.
+`clients` has both clients and is the place to begin reading; `schemas` and `events` are shared with the server. The
+client needs the package httpx2: `pip install '.[client]'`.
 """
 
 from __future__ import annotations

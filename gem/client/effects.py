@@ -1,4 +1,4 @@
-"""What the logic of the client asks for, and what it gets: the logic itself reads no socket and never sleeps.
+"""The requests of the client's logic to its runner, and the answers: the logic reads no socket and never sleeps.
 
 The modules `exchange` and `streams` are generators that yield these effects. `runners` carries them out, once for
 threads and once for event loops, so that retries, paging and resumption are written and tested once.
@@ -79,7 +79,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Emit(Generic[T]):
-    """Give these items to whoever iterates. Gets None."""
+    """Give these items to the caller that iterates. Gets None."""
 
     items: list[T]
 

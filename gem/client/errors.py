@@ -73,15 +73,15 @@ class Conflict(ApiError):
 
 
 class TooLarge(ApiError):
-    """What was sent is too large (413)."""
+    """The body of the request is too large (413)."""
 
 
 class Unacceptable(ApiError):
-    """What was sent can be understood and is not accepted (422)."""
+    """The request was understood and is not accepted (422)."""
 
     @property
     def errors(self) -> list[dict[str, Any]]:
-        """What is wrong, field by field, if the server says so."""
+        """The errors field by field, if the server sends them."""
         found = self.problem.get("errors")
         return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 

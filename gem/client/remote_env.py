@@ -149,7 +149,7 @@ class RemoteEnv(Env):
         return list(self.client.episodes.turns(self.episode.id, after=known))
 
     def _reading(self, observation: str, info: Info) -> tuple[str, Info]:
-        """What the own seat reads, and its info."""
+        """The observation and the info of the own seat."""
         reading, own = observation_for_seat(self._seat, observation, info)
         own = dict(own)
         if "seats" in info:
@@ -240,18 +240,18 @@ def is_over(episode: Episode) -> bool:
 
 
 def must_wait(episode: Episode) -> bool:
-    """Whether others have to act, or a worker has to play an accepted turn, before the caller can go on."""
+    """Whether others have to act, or a worker has to play an accepted turn, before the caller can continue."""
     return not is_over(episode) and not episode.problem and (episode.pending or not episode.your_turn)
 
 
 def own_info(info: Info, seat: int) -> Mapping[str, Any]:
-    """What a seat knows of an info."""
+    """The part of an info that a seat may know."""
     seats: Sequence[Mapping[str, Any] | None] = info.get("seats") or ()
     return seats[seat] or {} if seats else info
 
 
 def own_reward(turn: Turn, seat: int) -> float:
-    """What a turn has earned a seat."""
+    """The reward of a seat for a turn."""
     if "seats" in turn.info:
         return float(own_info(turn.info, seat).get("reward", 0.0))
     return float(turn.reward or 0.0)

@@ -42,10 +42,10 @@ class Request(Generic[T_co]):
     path: str
     """Below the address of the API, such as `jobs/abcd`, with its parts quoted."""
     answer: type[T_co]
-    """What the answer is read as: a Pydantic model, `dict`, `bytes` for the body as it is, or `None`'s type."""
+    """The type of the answer: a Pydantic model, `dict`, `bytes` for the body as it is, or `None`'s type."""
     query: Query = field(default_factory=dict)
     content: BaseModel | Mapping[str, Any] | None = None
-    """What is sent as JSON."""
+    """The body, which is sent as JSON."""
     file: FileToSend | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     keyed: bool = False

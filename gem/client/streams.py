@@ -116,7 +116,7 @@ def _read_all(read: Any, whole: list[bytes], request: Request[T], number: int) -
 
 
 def events(stream: Events[T], retries: Retries) -> Source[T]:
-    """Emit the events of a stream up to the one that ends it. Where it breaks, it goes on after the last event.
+    """Emit the events of a stream up to the one that ends it. Where it breaks, it continues after the last event.
 
     A server that restarts is waited for four times as often as with other requests. It may say how long to wait before
     a stream that it has ended is opened again.

@@ -1,4 +1,4 @@
-"""What both runners share: the address, the token and the settings of httpx2, and what is sent."""
+"""The common part of both runners: the address, the token and the settings of httpx2, and the requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ API_PATH = "/api/v1/"
 
 
 class Runner:
-    """What both runners have in common: the address, the token and the settings."""
+    """The common part of both runners: the address, the token and the settings."""
 
     def __init__(self, url: str, token: str, retries: Retries | None, timeout_seconds: float) -> None:
         self.url = url.rstrip("/")

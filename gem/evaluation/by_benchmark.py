@@ -1,4 +1,4 @@
-"""What a benchmark decides about an evaluation, and what it excludes so that all its results can be compared."""
+"""The settings that a benchmark prescribes, and those that it excludes, so that all its results can be compared."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class PairOfRuns:
     environments: list[Difference]
     """In each environment, with Holm's correction over them."""
     sentence: str
-    """What may be said of it."""
+    """The conclusion, as a sentence that claims no more than the statistics allow."""
     shown: float | None
     """The smallest difference that so many seeds show in 80 % of comparisons; None below 10 seeds."""
 

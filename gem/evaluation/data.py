@@ -37,11 +37,11 @@ class DataUse:
 
     env_id: str
     name: str
-    """What they are, for people: "built-in sample gsm8k", "file gsm8k.jsonl"."""
+    """Their name for people: "built-in sample gsm8k", "file gsm8k.jsonl"."""
     data_hash: str
     """Empty if it is only known when episodes are played."""
     stands_in_for: str
-    """What they stand in for; empty if they are the real data."""
+    """The data that they stand in for; empty if they are the real data."""
 
     @property
     def short_hash(self) -> str:
@@ -55,7 +55,7 @@ class SharedData:
 
     env_ids: tuple[str, ...]
     use: DataUse
-    """What the data are; its environment is the first of them."""
+    """The data; its environment is the first of them."""
 
 
 def shared(uses: Iterable[DataUse]) -> list[SharedData]:

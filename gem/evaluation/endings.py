@@ -24,7 +24,7 @@ KINDS: Final[dict[str, str]] = {
     "money": "Money limit",
     "rules": "Not solved, by the rules",
 }
-"""What failures are called, errors first."""
+"""The names of the kinds of failures, errors first."""
 MAX_CHARS = 160
 """Characters of a normalized text."""
 _MAX_READ = 2_000
@@ -43,7 +43,7 @@ _REPLACED = (
     (re.compile(r"[-\u2212]?\d+(?:[.,:/]\d+)*"), "#"),
     (re.compile(r"#(?:[\s,;]+#)+"), "#, …"),
 )
-"""What differs between equal failures: quotations, addresses, paths, hashes, ids, numbers, and lists of numbers."""
+"""The parts in which equal failures may differ: quotations, addresses, paths, hashes, ids and numbers."""
 
 
 class Ending(NamedTuple):

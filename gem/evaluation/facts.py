@@ -1,4 +1,4 @@
-"""What is known of an episode that has ended, from one pass over its turns."""
+"""Facts about an episode that has ended, from one pass over its turns."""
 
 from __future__ import annotations
 

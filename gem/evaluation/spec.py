@@ -1,4 +1,4 @@
-"""The specification of an evaluation, a Pydantic model that forms, the API and the workers validate with."""
+"""The specification of an evaluation, a Pydantic model with which forms, the API and workers validate."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class EvaluationPart(NamedTuple):
 class EvaluationSpec(BaseModel):
     """An evaluation of an agent: the environments, the seeds, the number of episodes and how they are played.
 
-    A `benchmark` determines the environments, seeds and number of episodes, and excludes whatever would make results
-    easier than those of others. Its version is stored, so that the specification keeps its meaning when the benchmark
-    changes. The fields are checked in their order, and every error names its field.
+    A `benchmark` determines the environments, seeds and number of episodes, and excludes settings that would make good
+    results easier than for others. Its version is stored, so that the specification keeps its meaning when the
+    benchmark changes. The fields are checked in their order, and every error names its field.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -74,8 +74,8 @@ class EvaluationSpec(BaseModel):
     benchmark_version: int | None = None
     """The version of the benchmark that the environments and seeds come from."""
     hidden_seeds: Annotated[bool, Field(exclude_if=operator.not_)] = False
-    """Whether the seeds that nobody knows are played, and not the public ones: those of the season that runs when the
-    job begins. Only a site has them, and only such jobs are ranked where a benchmark has hidden seeds."""
+    """Whether the hidden seeds of the season that runs when the job begins are played, instead of the public seeds.
+    Only a site has them, and only such jobs are ranked if the benchmark has hidden seeds."""
     env_ids: Annotated[tuple[str, ...], Field(validate_default=True)] = ()
     episodes_per_env: int = 100
     seed: int = 0

@@ -1,4 +1,4 @@
-"""What a person submits: one specification for one agent or several, and how the jobs are filed.
+"""A submission of a person: one specification for one agent or several, and how the jobs are filed.
 
 The form, `POST /api/v1/jobs` and `gemweb submit spec.json` take the same document.
 """
@@ -37,16 +37,16 @@ class Submission(EvaluationSpec):
     agents: Annotated[tuple[str, ...], Field(validate_default=True)] = ()
     """The short names of the agents. Each plays in a job of its own."""
     without: tuple[tuple[str, str], ...] = ()
-    """What an agent leaves out: pairs of an agent and an environment, or a pattern."""
+    """Combinations that are not played: pairs of an agent and an environment, or a pattern."""
     name: Annotated[str, Field(max_length=MAX_NAME)] = ""
     notes: Annotated[str, Field(max_length=MAX_NOTES)] = ""
-    """What it is for, to whoever can see the job."""
+    """Its purpose, for everybody who can see the job."""
     tags: tuple[str, ...] = ()
     """Words to find the jobs by."""
     priority: Priority = "normal"
     """Which of one's own waiting jobs is served first. It has no effect on the jobs of others."""
     visibility: Literal["public", "unlisted", "private"] | None = None
-    """Who may see the jobs; without it, what the account says."""
+    """The visibility of the jobs; by default that of the account."""
 
     @model_validator(mode="before")
     @classmethod
@@ -135,7 +135,7 @@ class Submission(EvaluationSpec):
         return [self.spec_of(agent) for agent in self.agents]
 
     def spec_of(self, agent: str) -> EvaluationSpec:
-        """What this agent plays."""
+        """The specification of the job of this agent."""
         fields = {name: getattr(self, name) for name in EvaluationSpec.model_fields}
         fields |= {"agent": agent, "env_ids": _left(self.env_ids, agent, self.without)}
         plain = EvaluationSpec.model_construct(**fields)

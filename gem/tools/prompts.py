@@ -1,4 +1,4 @@
-"""What agents read about tools, in addition to each tool's own instructions."""
+"""The texts about tools that agents read, in addition to each tool's own instructions."""
 
 from __future__ import annotations
 

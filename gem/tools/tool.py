@@ -49,11 +49,11 @@ class ToolOutput(NamedTuple):
     """The result of a call."""
 
     text: str
-    """What the agent reads."""
+    """The text that the agent reads."""
     error: bool = False
     """Whether the call failed."""
     details: Mapping[str, Any] = {}
-    """What is recorded besides, such as the level of the sandbox or the hash of the corpus."""
+    """Further facts for the record, such as the level of the sandbox or the hash of the corpus."""
 
 
 class BaseTool(RecordConstructorArgs):
@@ -148,7 +148,7 @@ class BaseTool(RecordConstructorArgs):
         return ToolCall(self.name, arguments, tagged.end, fault)
 
     def tag_marks(self, function: str) -> tuple[str, str]:
-        """What an agent writes before and after the arguments of a call of `function`."""
+        """The texts that an agent writes before and after the arguments of a call of `function`."""
         return f"<{self.name}>", f"</{self.name}>"
 
     def format_output(self, output: str) -> str:

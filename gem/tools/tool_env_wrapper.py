@@ -52,9 +52,10 @@ class _Answer:
 class ToolEnvWrapper(EnvWrapper):
     """Lets an agent use tools between its actions.
 
-    The tool answers an action that calls it: the environment does not see the action, and the episode goes on whatever
-    the tool does. `info["tool_calls"]` has the calls and their outputs, `info["parsed_action"]` the action up to the
-    end of the last call. All other actions go to the environment, and every action once `max_tool_uses` is reached.
+    The tool answers an action that calls it: the environment does not see the action, and the episode continues,
+    whatever the tool does. `info["tool_calls"]` has the calls and their outputs, `info["parsed_action"]` the action up
+    to the end of the last call. All other actions go to the environment, and every action once `max_tool_uses` is
+    reached.
 
     With `format="tags"` (GEM's) each tool is called between its own tags, and the first complete call in an action
     counts. With `format="native"` the tools are functions, called in the formats that `gem.tools.calls` reads; several
@@ -388,7 +389,7 @@ class ToolEnvWrapper(EnvWrapper):
 
 
 def _call_tool(tool: BaseTool, call: ToolCall) -> ToolOutput:
-    """The output of a call; an exception becomes an output for the agent, and the episode goes on."""
+    """The output of a call; an exception becomes an output for the agent, and the episode continues."""
     try:
         return tool.call(call.function, call.arguments)
     except Exception as error:  # a tool may fail in any way

@@ -1,4 +1,4 @@
-"""Why a training cannot go on, in a sentence that tells the user what to do."""
+"""Why a training cannot continue, in a sentence that tells the user what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gem.training.run_folder import FAILED_BATCH
 
 
 class TrainingFailed(GemError):
-    """The training cannot go on; the message is the reason, which `state.json` has as well."""
+    """The training cannot continue; the message is the reason, which `state.json` has as well."""
 
 
 def explain(error: Exception, folder: Path) -> str | None:

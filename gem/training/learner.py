@@ -46,12 +46,12 @@ class NonFiniteGradient(GemError):
 
 
 class ValueTarget(NamedTuple):
-    """What the critic is to predict in one place."""
+    """The value that the critic has to predict in one place."""
 
     position: int
     """Index of the token after which it estimates."""
     old: float
-    """What it estimated while playing."""
+    """Its estimate during play."""
     target: float
 
 
@@ -294,7 +294,7 @@ def learning_rate(spec: TrainingSpec, update: int) -> float:
 
 
 def entropy_bonus(spec: TrainingSpec, update: int) -> float:
-    """What a nat of entropy is worth in an update, the first being 0."""
+    """The reward for a nat of entropy in an update; the first update is 0."""
     return spec.entropy_bonus * _remaining_share(spec.entropy_schedule, update / spec.updates)
 
 

@@ -39,12 +39,12 @@ class Recipe(BaseModel):
 
     @property
     def result(self) -> RecipeResult | None:
-        """What it reached here; None if that was not measured in full, or if it is trained by self-play."""
+        """Its measured result; None if that was not measured in full, or if it is trained by self-play."""
         return result_of(self.name)
 
     @property
     def self_play_result(self) -> SelfPlayResult | None:
-        """What it reached here by self-play; None if that was not measured, or if it plays one seat."""
+        """Its measured result by self-play; None if that was not measured, or if it plays one seat."""
         return self_play_result_of(self.name)
 
     @property

@@ -1,4 +1,4 @@
-"""What the recipes reached here: a file for each, which `python -m bench.training --recipe NAME --record` writes.
+"""The measured results of the recipes: a file for each, which `python -m bench.training --recipe NAME --record` writes.
 
 A recipe for one seat is measured by the episodes that it solves. With self-play, that says little: such a recipe is
 measured by the games that it loses against an opponent, and by what a best opponent wins from it.
@@ -47,7 +47,7 @@ class RecipeResult(BaseModel):
 
     recipe: str
     commit: str = Field(max_length=40)
-    """What was measured: the commit, shortened."""
+    """The commit that was measured, shortened."""
     episodes: int
     """Held-out episodes of each evaluation, on seeds that no training meets."""
     seeds: tuple[SeedResult, ...]
@@ -199,13 +199,13 @@ def condensed(values: list[float]) -> tuple[float, ...]:
 
 @cache
 def result_of(recipe: str) -> RecipeResult | None:
-    """What a recipe reached; None if it was not measured here."""
+    """The measured result of a recipe; None if it was not measured."""
     path = FOLDER / f"{recipe}.json"
     return RecipeResult.model_validate_json(path.read_bytes()) if path.exists() else None
 
 
 @cache
 def self_play_result_of(recipe: str) -> SelfPlayResult | None:
-    """What a recipe with self-play reached; None if it was not measured here."""
+    """The measured result of a recipe with self-play; None if it was not measured."""
     path = SELF_PLAY_FOLDER / f"{recipe}.json"
     return SelfPlayResult.model_validate_json(path.read_bytes()) if path.exists() else None

@@ -1,4 +1,5 @@
-"""The folder of a run: what a training writes for whoever watches it, and how others pause or cancel it.
+"""The folder of a run: the files that a training writes for those who watch it, and that others write to pause or
+cancel it.
 
     spec.json                 the specification
     state.json                running, paused, finished, stopped, cancelled, interrupted or failed, and why

@@ -1,4 +1,4 @@
-"""What a training begins with: its device and its policies."""
+"""The start of a training: its device and its policies."""
 
 from __future__ import annotations
 

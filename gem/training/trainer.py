@@ -50,7 +50,7 @@ PAUSE_POLL_SECONDS = 0.5
 
 
 class Control(IntEnum):
-    """What somebody requests by a file in the run's folder; a number, so that one process can send it to the others."""
+    """A request by a file in the run's folder; a number, so that one process can send it to the others."""
 
     GO_ON = 0
     PAUSE = 1
@@ -66,7 +66,7 @@ def train(spec: TrainingSpec, path: Path, on_update: Callable[[Metrics], None] |
 
     Raises:
         UsageError: if the folder holds another training, or the policy cannot be loaded.
-        TrainingFailed: if the training cannot go on; the last checkpoint is complete.
+        TrainingFailed: if the training cannot continue; the last checkpoint is complete.
     """
     torch.set_num_threads(spec.threads)
     device = choose_device(spec)
@@ -300,7 +300,7 @@ class _Training:
         return bool(self.spec.stop_on) and bool(int(self.processes.from_first(int(bool(self._stop_reason())))))
 
     def _obey_requests(self) -> State | None:
-        """Wait while paused; the state in which the training ends now, or None if it goes on.
+        """Wait while paused; the state in which the training ends now, or None if it continues.
 
         The first process reads the requests and decides for all.
         """
@@ -319,7 +319,7 @@ class _Training:
             time.sleep(PAUSE_POLL_SECONDS)
 
     def _read_control(self) -> Control:
-        """What is requested of the training now, the same in every process."""
+        """The present request to the training, the same in every process."""
         control = Control.GO_ON
         if self.processes.is_first and self.folder.has_request("pause"):
             control = Control.PAUSE

@@ -49,7 +49,7 @@ Actions = Sequence[str | None] | Mapping[int, str]
 
 
 class AutoresetMode(enum.Enum):
-    """What a vector does with an environment whose episode has ended."""
+    """How a vector treats an environment whose episode has ended."""
 
     SAME_STEP = "SameStep"
     """Reset it in the same step. The observation is that of the new episode, and the info has the `final_observation`
@@ -72,7 +72,7 @@ class VectorEnv(ABC):
 
     The same environments, seeds and actions give the same turns in every kind of vector and for any number of slots.
     If an environment raises an exception, the step of its slot has the observation "", the reward 0, `truncated`, and
-    the reason in `info["failure"]`. The environment is made anew before its next episode, and the others go on. Only
+    the reason in `info["failure"]`. The environment is made again before its next episode; the others continue. Only
     misuse of the engine (`UsageError`) is raised to the caller.
     """
 

@@ -139,7 +139,7 @@ class MixtureEnv(Env):
         self._part_seed = 0
         self._is_over = True
         self._tape: tuple[Info, bool] | None = None
-        """What `feed_tape` was given for the next turn: the part that reads it may not be drawn yet."""
+        """The arguments of `feed_tape` for the next turn: the part that reads them may not be drawn yet."""
         self.solved: list[list[bool]] = [[] for _ in self._mixture.parts]
         """Whether the last episodes of each part were solved, the oldest first; empty without a curriculum."""
         hashes = [self._part_env(i).data_hash for i in range(len(self._mixture.parts))]
@@ -248,7 +248,7 @@ class MixtureEnv(Env):
 
     @property
     def unrepeated(self) -> tuple[str, ...]:  # type: ignore[override]  # here it is that of the part
-        """What did not repeat in the present episode (see `Env.unrepeated`)."""
+        """The outputs that did not repeat in the present episode (see `Env.unrepeated`)."""
         return () if self._part_index is None else self.current.unwrapped.unrepeated
 
     @property

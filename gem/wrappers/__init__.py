@@ -1,4 +1,7 @@
-"""Wrappers: an environment around another one, by name in `wrapper_factory`."""
+"""Wrappers: environments around another one, which change its observations, actions, rewards or limits.
+
+`wrapper_factory` has all of them by name, and `wrap` puts them around an environment. docs/training-sets.md lists them.
+"""
 
 from gem.wrappers.compact_observation import CompactObservation
 from gem.wrappers.describe import describe

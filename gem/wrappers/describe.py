@@ -16,7 +16,7 @@ imported. It stands here because one of those wrappers, the recorder, describes 
 
 
 def describe(env: Env) -> list[dict[str, Any]]:
-    """What `gem.wrappers.wrap` takes to put the same wrappers around an environment, innermost first.
+    """Describe the wrappers around an environment as plain data for `gem.wrappers.wrap`, innermost first.
 
     Raises:
         InvalidArgument: if a wrapper is none of the factory's, or has an argument that is no plain data.

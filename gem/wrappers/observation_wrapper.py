@@ -12,7 +12,7 @@ from gem.seats import observation_for_seat
 
 
 class ChatTokenizer(Protocol):
-    """What is asked of a tokenizer; those of Hugging Face's transformers have it."""
+    """The methods that a tokenizer needs; those of Hugging Face's transformers have them."""
 
     def apply_chat_template(
         self, conversation: list[dict[str, str]], *, tokenize: bool, add_generation_prompt: bool
@@ -36,7 +36,7 @@ def maybe_add_new_line(text: str) -> str:
 
 @dataclass(slots=True)
 class _History:
-    """What one seat has read."""
+    """The observations that one seat has read."""
 
     instructions: str
     turns: list[list[Any]] = field(default_factory=list)
@@ -66,7 +66,7 @@ class ObservationWrapper(EnvWrapper):
         include_action: put each action between the observations around it.
         max_history_length: keep only so many turns of history; the instructions, which come first, always stay.
         include_chat_template: make each observation a chat; actions are then always part of it.
-        apply_chat_template_on_reset: make only the first observation a chat, and go on with plain text after it.
+        apply_chat_template_on_reset: make only the first observation a chat, and continue with plain text after it.
         tokenizer: has the template, as `apply_chat_template` of a Hugging Face tokenizer.
 
     Raises:

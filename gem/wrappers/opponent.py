@@ -1,4 +1,4 @@
-"""An agent in all seats but one, so that whoever acts from that one meets an ordinary environment."""
+"""An agent in all seats but one, so that the environment has one seat for everybody who acts from that one."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class RecordEpisodes(EnvWrapper):
 
     Args:
         path: the file; it is made with the first episode.
-        agent: who plays, for whoever reads the file.
+        agent: the name of the agent that plays, for readers of the file.
 
     Raises:
         InvalidArgument: if the environment was not made by `gem.make`, or a wrapper inside has no name, so that

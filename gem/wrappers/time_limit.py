@@ -14,7 +14,7 @@ from gem.views import View, without_actions
 class TimeLimit(EnvWrapper):
     """Truncates an episode after `max_turns` turns, if the environment has not ended it by then.
 
-    The last reward stays as it is: what an environment pays at its own limit it pays only there.
+    The last reward stays as it is: rewards that an environment gives at its own limit are given only there.
 
     Raises:
         InvalidArgument: if `max_turns` is not a whole number, or below 1.

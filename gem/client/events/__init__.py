@@ -117,7 +117,7 @@ _ALL: tuple[type[Event], ...] = (
 EVENTS: dict[str, type[Event]] = {model.model_fields["event"].default: model for model in _ALL}
 """Every event by its name."""
 ENDINGS = frozenset(name for name in EVENTS if name.endswith(".ended"))
-"""The events after which a stream has nothing more to say, unless what has ended goes on."""
+"""The events after which a stream ends, unless its subject continues later."""
 
 
 def parse(data: str | bytes) -> Event:

@@ -1,4 +1,4 @@
-"""What all events have, and what those of jobs and trainings share."""
+"""The fields that all events have, and those that the events of jobs and trainings share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gem.client.schemas.base import Answer
 
 
 class Event(Answer):
-    """What all events have."""
+    """The fields that all events have."""
 
     event: str
     """The name of the event."""
@@ -42,7 +42,7 @@ class Queued(Answer):
 
 
 class Reasoned(Answer):
-    """What happened to a shard, and why."""
+    """Something that happened to a shard, with the reason."""
 
     reason: str = ""
     """Why; empty if nobody needs to know."""

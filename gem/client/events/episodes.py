@@ -35,7 +35,7 @@ class Result(Answer):
 
 
 class Started(Answer):
-    """What an episode begins with."""
+    """The beginning of an episode."""
 
     env_id: str
     env_version: int
@@ -65,7 +65,7 @@ class Played(Answer):
     """Whether the turn limit ended the episode with this turn."""
     info: dict[str, Any]
     extra: dict[str, Any] | None
-    """What is not from the environment: the agent's `note`, its tokens, or what was `replaced` in the action."""
+    """Facts that are not from the environment: the agent's `note`, its tokens, or what was `replaced` in the action."""
 
 
 class EpisodeEvent(Event):
@@ -145,7 +145,7 @@ class SideResult(Result):
 
 
 class DuelEnded(DuelEvent):
-    """All episodes are over. Another agent may join later; then the duel goes on."""
+    """All episodes are over. Another agent may join later; then the duel continues."""
 
     event: Literal["duel.ended"] = "duel.ended"
     sides: list[SideResult]

@@ -71,7 +71,7 @@ class JobPaused(JobEvent, Reasoned):
 
 
 class JobResumed(JobEvent):
-    """The evaluation goes on after a pause."""
+    """The evaluation continues after a pause."""
 
     event: Literal["job.resumed"] = "job.resumed"
 

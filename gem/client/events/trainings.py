@@ -23,7 +23,7 @@ class TrainingQueued(TrainingEvent, Queued):
 
 
 class TrainingStarted(TrainingEvent):
-    """A worker began to train, or goes on."""
+    """A worker began to train, or continues."""
 
     event: Literal["training.started"] = "training.started"
     attempt: int | None = None
@@ -64,7 +64,7 @@ class TrainingAlarm(TrainingEvent):
 
 
 class TrainingRequeued(TrainingEvent, Reasoned):
-    """The training went back to the queue, and goes on later from its last checkpoint."""
+    """The training went back to the queue, and continues later from its last checkpoint."""
 
     event: Literal["training.requeued"] = "training.requeued"
 
@@ -88,7 +88,7 @@ class TrainingNoted(TrainingEvent):
 
 
 class TrainingEnded(TrainingEvent, Reasoned):
-    """The training is over. It can be resumed or extended; then it goes on."""
+    """The training is over. It can be resumed or extended; then it continues."""
 
     event: Literal["training.ended"] = "training.ended"
     state: JobState | None = None

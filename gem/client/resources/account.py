@@ -16,7 +16,7 @@ ReportedKind = Literal["episode", "duel", "job", "agent"]
 
 
 class AccountResource(Resource[R_co]):
-    """Who the token belongs to, what they use, and their tokens."""
+    """The owner of the token, what they use, and their tokens."""
 
     @sends
     def get(self) -> Request[Account]:

@@ -42,7 +42,7 @@ class Curves(Resource[R_co]):
         config: Mapping[str, Any] | None = None,
         visibility: Visibility | None = None,
     ) -> Request[OutsideTraining]:
-        """Begin a training, or go on with the one that has this key in this project."""
+        """Begin a training, or continue with the one that has this key in this project."""
         content = NewOutsideTraining(
             project=project, key=key, name=name, group=group, config=dict(config or {}), visibility=visibility
         )

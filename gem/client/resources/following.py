@@ -1,4 +1,4 @@
-"""What the addresses of episodes, duels, jobs and trainings have in common, and their streams of events."""
+"""The common part of the addresses of episodes, duels, jobs and trainings, and their streams of events."""
 
 from __future__ import annotations
 

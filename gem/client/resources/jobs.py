@@ -258,7 +258,7 @@ class Jobs(Resource[R_co]):
 
     @sends
     def take_seat(self, job_id: str, slot: int) -> Request[TakenSeat]:
-        """Take the seat in an episode that is under way: it is dropped, and goes on live with oneself in the seat.
+        """Take the seat in an episode that is under way: it is dropped, and continues live with the caller in the seat.
 
         Ask again until the answer has an episode: its worker lets go of it at the next turn.
         """

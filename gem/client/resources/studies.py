@@ -83,7 +83,7 @@ class Studies(Resource[R_co]):
 
     @sends
     def pause(self, study_id: str) -> Request[Study]:
-        """Stop making runs. One that is under way goes on from its checkpoint after `resume`."""
+        """Stop making runs. One that is under way continues from its checkpoint after `resume`."""
         return Request("POST", f"{place('studies', study_id)}/pause", Study, keyed=True)
 
     @sends

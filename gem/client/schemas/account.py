@@ -52,7 +52,7 @@ class QuotaUse(Answer):
     limit: int | None
     """Null if there is no limit."""
     at_limit: str
-    """What happens at the limit."""
+    """The consequence of reaching the limit, as a sentence."""
 
 
 class Quotas(Answer):

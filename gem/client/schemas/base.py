@@ -1,4 +1,4 @@
-"""What all requests and answers share: their base classes, the names of states, and errors."""
+"""The common parts of all requests and answers: their base classes, the names of states, and errors."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class Answer(BaseModel):
-    """What the server sends. Fields that a client does not know are ignored, because later versions may add some."""
+    """An answer of the server. Fields that a client does not know are ignored, because later versions may add some."""
 
     model_config = ConfigDict(extra="ignore", use_attribute_docstrings=True)
 
 
 class Body(BaseModel):
-    """What a client sends. A field that the server does not know is an error, because it is probably mistyped."""
+    """The body of a request. A field that the server does not know is an error, because it is probably mistyped."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class FieldProblem(Answer):
-    """What is wrong with one field of a request."""
+    """An error in one field of a request."""
 
     field: str
     """A path with dots, such as `spec.seed`; empty if the sentence concerns the whole request."""
@@ -43,7 +43,7 @@ class Problem(Answer):
     title: str
     status: int
     detail: str
-    """What happened, and what to do: the sentence that the pages show."""
+    """The error and what to do about it: the sentence that the pages show."""
     errors: list[FieldProblem] = []
     """Every field that is wrong, if the request was invalid."""
     suggestion: str = ""
@@ -54,10 +54,10 @@ class NewReport(Body):
     """A report to the administrators."""
 
     reason: str
-    """What is wrong, in words."""
+    """The error, in words."""
 
 
 class VisibilityChoice(Body):
-    """Who may see something from now on."""
+    """The new visibility of something."""
 
     visibility: Visibility

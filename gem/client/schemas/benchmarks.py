@@ -14,7 +14,8 @@ class NewBenchmark(Body):
     document: dict[str, Any]
     """The file, as `gemweb benchmark check` reads it. Behind the name of its owner, its `name` is that on the site."""
     visibility: Visibility | None = None
-    """Who may see it, `private` by default; a new version leaves that as it is. It can never be closed again."""
+    """The visibility, `private` by default. A new version keeps that of the earlier ones, and a public benchmark cannot
+    be made private again."""
 
 
 class BenchmarkVersion(Answer):
@@ -26,7 +27,7 @@ class BenchmarkVersion(Answer):
     problems: list[str]
     """All reasons for which it was refused."""
     notes: list[str]
-    """What keeps it from being played on this site."""
+    """The reasons why it cannot be played on this site."""
     created: datetime
 
 

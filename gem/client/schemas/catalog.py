@@ -51,7 +51,7 @@ class EnvironmentPage(Answer):
 
 
 class Agent(Answer):
-    """Whatever acts in a seat."""
+    """An agent, which acts in a seat."""
 
     slug: str
     name: str
@@ -74,7 +74,7 @@ class Agent(Answer):
     sha256: str | None = None
     """Of a checkpoint: the SHA-256 digest of its weights."""
     nature: Literal["model", "program", "person"] = "model"
-    """What acts; of an endpoint, as its owner says."""
+    """Whether a model, a program or a person acts; of an endpoint, this is its owner's claim."""
     parameters: int | None = None
     """The number of parameters of its model, if it is known."""
     open_weights: bool | None = None
@@ -116,7 +116,7 @@ class NewTrial(Body):
 
 
 class Trial(Answer):
-    """What the server of an endpoint has answered."""
+    """The answer of an endpoint's server to a test message."""
 
     sentence: str
     """Why the answer cannot be used; empty if it can."""
@@ -133,7 +133,7 @@ class Trial(Answer):
 
 
 class AgentChange(Body):
-    """What to change of an endpoint agent or an uploaded checkpoint; what is left out stays."""
+    """A change of an endpoint agent or an uploaded checkpoint; fields that are left out stay as they are."""
 
     name: str | None = None
     spec: dict[str, Any] | None = None

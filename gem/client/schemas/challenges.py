@@ -10,11 +10,11 @@ from pydantic import Field
 from gem.client.schemas.base import Answer, Body, Id, Visibility
 
 DeclaredKind = Literal["model", "program", "person"]
-"""What somebody says that their agent is."""
+"""The owner's claim about what an agent is."""
 
 
 class NewChallenge(Body):
-    """Who will play the seeds that are drawn."""
+    """A challenge to draw: the agent that will play its seeds."""
 
     agent: str
     """The name that the row will have."""
@@ -24,7 +24,7 @@ class NewChallenge(Body):
     max_tool_uses: int | None = None
     tool_format: Literal["tags", "native"] | None = None
     visibility: Visibility | None = None
-    """Who sees the row and its episodes once they are verified; null for what the account says."""
+    """The visibility of the row and its episodes once they are verified; null for the default of the account."""
 
 
 class Challenge(Answer):
@@ -72,7 +72,7 @@ class ChallengePage(Answer):
 
 
 class ReportedNumbers(Body):
-    """What is said to have been reached in one environment."""
+    """The reported result in one environment."""
 
     env_id: Annotated[str, Field(min_length=1, max_length=120)]
     mean_return: Annotated[float, Field(allow_inf_nan=False)]

@@ -13,7 +13,7 @@ TruthState = Literal["waiting", "done", "stopped", "failed"]
 
 
 class TurnCredit(Answer):
-    """What each algorithm would credit a turn with, at one discount."""
+    """The credit that each algorithm would give a turn, at one discount."""
 
     turn: int
     reward: float
@@ -27,7 +27,7 @@ class TurnCredit(Answer):
 
 
 class TrueAdvantage(Answer):
-    """What a turn was worth, measured by forking."""
+    """The true advantage of a turn, measured by forking."""
 
     turn: int
     mean: float
@@ -81,7 +81,7 @@ class NewTruth(Body):
     """A request to measure true advantages."""
 
     agent: str = "random"
-    """Who continues: the agent of the episode, `expert` or `random`."""
+    """The agent that continues: the agent of the episode, `expert` or `random`."""
     continuations: Literal[16, 64, 256] = 64
     """Of each kind and turn."""
     turn: Annotated[int, Field(ge=1, lt=2**31)] | None = None

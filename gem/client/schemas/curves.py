@@ -14,13 +14,13 @@ Name = Annotated[str, Field(min_length=1, max_length=80)]
 
 
 class NewOutsideTraining(Body):
-    """A training elsewhere to begin, or to go on with if there is one with this key in this project."""
+    """A training elsewhere to begin, or to continue with if there is one with this key in this project."""
 
     project: Name
     key: Name
-    """What your program calls it. The same key goes on with the same training."""
+    """The name that your program gives it. A request with the same key continues the same training."""
     name: Annotated[str, Field(max_length=80)] = ""
-    """What pages call it; the key if it is empty."""
+    """Its name on pages; the key if it is empty."""
     group: Annotated[str, Field(max_length=80)] = ""
     config: dict[str, Any] = {}
     """Its settings. Trainings whose settings differ only in their seed are one curve in comparisons."""
@@ -50,7 +50,7 @@ class OutsideTraining(Answer):
     """The last value of each metric that arrived."""
     transcripts: int
     notes: list[str]
-    """What was sent and not kept."""
+    """The things that were sent and not kept, as sentences."""
     created: datetime
     heard: datetime
     """When something last arrived."""
@@ -83,7 +83,7 @@ class NewEntries(Body):
 
 
 class EntriesStored(Answer):
-    """What became of entries. They are on disk when this is answered."""
+    """The numbers of entries that were stored. They are on disk when this is answered."""
 
     stored: int
     repeated: int

@@ -10,7 +10,7 @@ from pydantic import Field
 from gem.client.schemas.base import Answer, Body, Id, Outcome, Seed, Slug, Visibility
 
 Control = Literal["pause", "resume", "one-turn", "stop", "pace", "lock-step", "free"]
-"""What can be done with the agents that play live. The last two are for duels."""
+"""Commands for agents that play live. The last two are for duels."""
 
 
 class Seat(Answer):
@@ -102,7 +102,7 @@ class Episode(EpisodeSummary):
     """The seat to act, or the last one that acted if the episode is over."""
     your_turn: bool
     observation: str
-    """What the caller reads now."""
+    """The observation that the caller reads now."""
     info: dict[str, Any]
     """The info that came with it; its `suffix` belongs to the prompt of an agent."""
     pending: bool
@@ -116,7 +116,7 @@ class Episode(EpisodeSummary):
 
 
 class TakenSeat(Answer):
-    """What became of taking the seat in an episode that an evaluation plays."""
+    """The result of taking the seat in an episode that an evaluation plays."""
 
     episode: Episode | None
     """The live episode in which you have the seat; null until a worker has let go of it: ask again."""
@@ -134,7 +134,7 @@ class Turn(Answer):
     reward: float | None
     info: dict[str, Any]
     extra: dict[str, Any] | None
-    """What is not from the environment: the agent's `note`, or what was `replaced` in the action."""
+    """Facts that are not from the environment: the agent's `note`, or what was `replaced` in the action."""
     created: datetime
 
 
@@ -181,7 +181,7 @@ class EpisodeRecord(Answer):
 
 
 class TurnResult(Answer):
-    """What a turn led to."""
+    """The result of a turn."""
 
     episode: Episode
     turns: list[Turn]
@@ -199,7 +199,7 @@ class Verdict(Answer):
 
 
 class Hint(Answer):
-    """What the expert would do now or, where there is none, the next step in words."""
+    """The action that the expert would take now or, where there is no expert, the next step in words."""
 
     action: str
     """Empty if the next step is only said in words."""
@@ -298,7 +298,7 @@ class HandBack(Body):
     """The end of one's turns in the seat of an agent."""
 
     note: str = ""
-    """What the agent reads before its next observation; empty for no note."""
+    """A note that the agent reads before its next observation; empty for none."""
 
 
 class NewForks(Body):
@@ -329,7 +329,7 @@ class NewShow(Body):
 
 
 class Steering(Body):
-    """What the agents that play live are to do."""
+    """A command to agents that play live."""
 
     do: Control
     pace: float | None = None

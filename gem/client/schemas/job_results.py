@@ -1,4 +1,4 @@
-"""What one reads in the results of an evaluation, the tables to export, and the changes that owners make."""
+"""The analysis of the results of an evaluation, the tables to export, and the changes that owners make."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class FailureCluster(Answer):
     kind: Literal["environment", "agent", "other", "turns", "tokens", "unreadable", "forbidden", "rules"]
     """environment, agent and other are errors, and these episodes do not count."""
     text: str
-    """What was said last, without numbers, ids and quotations."""
+    """The last message of the environment, without numbers, ids and quotations."""
     episodes: int
     env_ids: dict[str, int]
     """The number of its episodes by environment."""
@@ -85,7 +85,7 @@ class Replay(Answer):
 
 
 class Analysis(Answer):
-    """What one reads in the results of an evaluation."""
+    """The analysis of the results of an evaluation."""
 
     categories: list[GroupResult]
     difficulties: list[GroupResult]
@@ -136,7 +136,7 @@ class Exports(Answer):
 
 
 class JobChange(Body):
-    """What an owner changes of an evaluation. What is left out, or null, stays."""
+    """A change of an evaluation by its owner. Fields that are left out, or null, stay as they are."""
 
     name: Annotated[str, Field(max_length=MAX_NAME)] | None = None
     notes: Annotated[str, Field(max_length=MAX_NOTES)] | None = None

@@ -52,7 +52,7 @@ class Expected(Answer):
 
 
 class Remaining(Answer):
-    """What a job that waits or runs will take, corrected while it runs."""
+    """The estimated remaining effort of a job that waits or runs, corrected while it runs."""
 
     seconds: Expected
     """From now to its end."""
@@ -76,7 +76,7 @@ class Pace(Body):
 
 
 class EpisodeEnd(Body):
-    """What becomes of an episode that is cancelled while it is played."""
+    """How an episode counts that is cancelled while it is played."""
 
     counts: bool
     """Whether it counts as not solved, with the return that it has; otherwise it is dropped, and not counted."""
@@ -89,7 +89,7 @@ class OneEnvironment(Body):
 
 
 class Retry(Body):
-    """What is played again."""
+    """The episodes that are played again."""
 
     env_id: Annotated[str, Field(max_length=120)] = ""
     """Only what failed in this environment; empty for all."""
@@ -148,7 +148,7 @@ class JobPage(Answer):
 
 
 class Power(Answer):
-    """What the jobs of a submission can show about two agents, in shares of solved seeds."""
+    """The differences between two agents that the jobs of a submission can show, in shares of solved seeds."""
 
     first: str
     """The short name of an agent."""
@@ -157,7 +157,7 @@ class Power(Answer):
     seeds: int
     """The planned seeds of all environments."""
     smallest_difference: float | None
-    """What they show in 80 % of comparisons; null below ten seeds."""
+    """The smallest difference that they show in 80 % of comparisons; null below ten seeds."""
     seeds_needed: int | None
     """The seeds of all environments that show the difference that was asked for, in 80 % of comparisons."""
     seeds_needed_each: int | None
@@ -173,7 +173,7 @@ class Power(Answer):
 
 
 class Powers(Answer):
-    """What the jobs of a submission can show."""
+    """The differences that the jobs of a submission can show."""
 
     pairs: list[Power]
     """Every pair of the first four agents, or the only agent and another one."""
@@ -196,14 +196,14 @@ class Decision(Answer):
     look, as intervals of a fixed number of seeds do not."""
     high: float
     sentence: str
-    """What it says, in words."""
+    """The event, in words."""
 
 
 class Job(JobSummary):
     """A job, with its request and how far it is."""
 
     notes: str
-    """What it is for, in the words of its owner."""
+    """Its purpose, in the words of its owner."""
     spec: dict[str, Any]
     set_up: dict[str, Any] | None
     """The prompt and the sampling of an endpoint agent when the job was submitted."""

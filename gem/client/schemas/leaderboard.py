@@ -95,7 +95,7 @@ class Row(Answer):
     agent: str
     agent_name: str
     kind: Literal["model", "program", "person"] = "model"
-    """What the agent is; of an endpoint, what its owner says."""
+    """Whether the agent is a model, a program or a person; of an endpoint, this is its owner's claim."""
     owner: str | None
     env_id: str
     """Empty for the whole benchmark."""
@@ -123,7 +123,7 @@ class Row(Answer):
     tokens_per_episode: float | None
     turns_per_episode: float | None = None
     money_per_episode: float | None = None
-    """What its requests cost, in the currency of its own prices; null if it has none, or if you may not see them."""
+    """The cost of its requests, in the currency of its own prices; null if it has none, or if you may not see them."""
     actions: int | None = None
     """The agent's actions that were looked at; null in jobs from before unreadable and forbidden ones were counted."""
     unreadable: int | None = None
@@ -139,7 +139,7 @@ class Row(Answer):
     tries: int | None = None
     """How often its submitter has begun to be ranked with this agent in the season; null where nothing is hidden."""
     mark: Literal["", "flagged", "withdrawn"] = ""
-    """What a maintainer says of it. A withdrawn row has no rank, and is on no board."""
+    """The verdict of a maintainer. A withdrawn row has no rank, and is on no board."""
     mark_reason: str = ""
 
 
@@ -159,7 +159,7 @@ class Proof(Answer):
     difference: str
     """The first difference; empty if there is none, or while it is closed."""
     notes: dict[str, int]
-    """What was taken from the records, and of how many episodes."""
+    """The kinds of outputs that were taken from the records, each with its number of episodes."""
     engine_version: str
     """The engine that executed the episodes."""
     agent: str

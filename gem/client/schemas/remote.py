@@ -40,7 +40,7 @@ class NewRemote(Body):
     seats: Annotated[int, Field(ge=1, le=64)] | None = None
     """The turns that it is asked for at a time; 4 for a new one."""
     visibility: Visibility | None = None
-    """Who may see a new one; by default what the account says."""
+    """The visibility of a new one; by default that of the account."""
 
 
 class NewChat(Body):

@@ -87,7 +87,7 @@ class Score(Answer):
 
 
 class Books(Answer):
-    """What all requests of an evaluation used, also those of episodes that were cut off, and of lost answers."""
+    """The sums over all requests of an evaluation, also those of episodes that were cut off, and of lost answers."""
 
     tokens_in: int
     tokens_out: int
@@ -111,13 +111,13 @@ class Results(Answer):
     pass_intervals: dict[str, dict[str, Bounds]]
     """The 95 % intervals of these, over seeds; those without an interval are left out."""
     missing: Missing | None
-    """What is missing if the results are partial, otherwise null."""
+    """The missing episodes if the results are partial, otherwise null."""
     data: list[Data]
     """The data of each environment that has some."""
     cost: float | None
     """The cost of all requests at the agent's prices."""
     books: Books | None = None
-    """What all requests used."""
+    """The sums over all requests."""
     books_by_agent: dict[str, Books] = {}
     """The same by agent: the `agent`, and its `opponent` if that sends requests."""
     skipped: list[str] = []

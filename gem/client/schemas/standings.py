@@ -11,7 +11,7 @@ from gem.client.schemas.base import Answer, Body, Id
 
 
 class AgentFacts(Body):
-    """What the owner of an agent says about it; what is left out is not said."""
+    """The owner's claims about an agent; a field that is left out is unknown."""
 
     nature: Literal["", "model", "program", "person"] = ""
     """Of an endpoint: what answers; empty for a model."""

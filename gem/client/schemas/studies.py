@@ -31,7 +31,7 @@ class NewStudy(Body):
 
 
 class StudyEstimate(Answer):
-    """What a study would take."""
+    """The estimated effort of a study."""
 
     runs: int
     to_make: int

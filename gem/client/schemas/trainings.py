@@ -41,9 +41,9 @@ class Alarm(Answer):
     """The metric that shows it."""
     title: str
     text: str
-    """What it means."""
+    """The meaning of the alarm."""
     advice: str
-    """What to try."""
+    """Things to try against it."""
     began: int
     """The update at which it began."""
     ended: int | None

@@ -49,7 +49,7 @@ class NewWebhook(Body):
 
 
 class WebhookChange(Body):
-    """What is to change in a webhook; what is left out stays."""
+    """A change of a webhook; fields that are left out stay as they are."""
 
     url: str | None = None
     events: list[str] | None = None
@@ -64,7 +64,7 @@ class Delivery(Answer):
     """The `webhook-id`, which stays the same however often it is sent."""
     event: str
     topic: Literal["job", "episode", "duel", "webhook"]
-    """What the event is about: a job or a training, an episode, a duel, or the webhook itself in a test."""
+    """The subject of the event: a job or a training, an episode, a duel, or the webhook itself in a test."""
     key: str
     """The id of what it is about."""
     seq: int

@@ -1,4 +1,4 @@
-"""What is compared: the scored episodes of a run and how it was played."""
+"""Runs, which are compared: their scored episodes and how they were played."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gem.evaluation.intervals import Estimate, SeedSums, estimate_return, estima
 from gem.evaluation.scores import over_environments
 
 Measure = Literal["success", "return"]
-"""What is compared: whether episodes are solved, or their returns."""
+"""The measure that is compared: whether episodes are solved, or their returns."""
 
 
 class ScoredEpisode(NamedTuple):
@@ -54,9 +54,9 @@ class Run:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """How it was played, as nested plain data: `{"agent_set_up": {"temperature": 0.6}, "max_turns": 20}`."""
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What is set for each environment: its `env_version`, `env_kwargs`, `wrappers`, `data_hash` and `max_turns`."""
+    """The settings of each environment: `env_version`, `env_kwargs`, `wrappers`, `data_hash` and `max_turns`."""
     remarks: Sequence[str] = ()
-    """What a reader has to know of how far it was played, in sentences: each becomes a caution."""
+    """Sentences about how far it was played, which readers have to know: each becomes a caution."""
     faults: Faults = NO_FAULTS
     """The agent's unreadable and forbidden actions; without any actions, nobody counted."""
 

@@ -148,7 +148,7 @@ def seeds_until_decided(rounds: Iterable[Sequence[float]], chosen_bets: Sequence
 
 
 class Look(NamedTuple):
-    """What a look at a comparison under way shows."""
+    """The state of a comparison that is under way."""
 
     seeds: int
     """The number of seeds behind it: those of all complete rounds at the beginning of the plan."""

@@ -1,4 +1,4 @@
-"""What differs between runs besides the agent: the settings side by side, and warnings where they matter."""
+"""The differences between runs besides the agent: the settings side by side, and warnings where they matter."""
 
 from __future__ import annotations
 

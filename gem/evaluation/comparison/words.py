@@ -1,4 +1,4 @@
-"""What a comparison allows to say, in one sentence of plain words."""
+"""The conclusion that a comparison allows, in one sentence of plain words."""
 
 from __future__ import annotations
 

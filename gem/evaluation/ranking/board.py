@@ -67,7 +67,7 @@ class RankedRow:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is known of two rows."""
+    """The comparison of two rows."""
 
     first: str
     second: str

@@ -50,7 +50,7 @@ class Pairing(NamedTuple):
     first: str
     second: str
     information: float
-    """What it is expected to tell about which of the two is stronger, in nats."""
+    """The expected information about which of the two is stronger, in nats."""
 
 
 @dataclass(frozen=True, slots=True)

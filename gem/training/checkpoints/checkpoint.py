@@ -103,7 +103,7 @@ def _is_complete(path: Path) -> bool:
 
 
 def _make_card(spec: TrainingSpec, progress: Progress) -> dict[str, Any]:
-    """What the checkpoint is, for people, and how it is played, for `gem.training.policy.policy_agent`."""
+    """A description of the checkpoint for people, and the settings for play for `gem.training.policy.policy_agent`."""
     return {
         "format": 1,
         "engine_version": __version__,

@@ -36,7 +36,7 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What a policy did on one observation."""
+    """The response of a policy to one observation."""
 
     env_id: str
     action: str

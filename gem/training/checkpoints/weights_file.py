@@ -1,4 +1,4 @@
-"""What a file of weights says of itself, read from its header, without loading it."""
+"""The header of a file of weights, read without loading the weights."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class PlayedEpisode:
 
 @dataclass(slots=True)
 class RolloutBatch:
-    """What one update learns from, in this process."""
+    """The episodes from which one update learns, in this process."""
 
     episodes: list[PlayedEpisode]
     """Complete episodes by index; those in which the environment raised are in `failures` instead."""
@@ -88,7 +88,7 @@ class RolloutBatch:
 
     @property
     def learned(self) -> list[PlayedEpisode]:
-        """What is learned from: the episodes, then the continuations of forked turns."""
+        """The episodes to learn from, then the continuations of forked turns."""
         return [*self.episodes, *(one for fork in self.forks for one in fork.continuations)]
 
     @property

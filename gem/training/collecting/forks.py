@@ -33,7 +33,7 @@ PILOT = 2
 
 @dataclass(slots=True)
 class Fork:
-    """A turn of an episode from which others go on."""
+    """A turn of an episode from which others continue."""
 
     index: int
     """Of all forks of the update, also those of other processes."""

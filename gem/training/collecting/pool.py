@@ -28,7 +28,7 @@ class Played(NamedTuple):
     """A game between two names."""
 
     first: str
-    """Who had seat 0."""
+    """The player in seat 0."""
     second: str
     result: Result
     """For the first seat."""

@@ -1,4 +1,4 @@
-"""Who plays against whom when a policy plays both seats of an environment with two, and how the opponents decide."""
+"""The pairings of a training in which the policy plays both seats, and how the opponents decide."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Match(NamedTuple):
     seat: int
     """The seat of the policy."""
     opponent: str
-    """Who has the other seat: a name in the pool, or NOW for the policy itself."""
+    """The player in the other seat: a name in the pool, or NOW for the policy itself."""
 
 
 class SelfPlay:

@@ -1,4 +1,4 @@
-"""What a policy has read and written in an episode, as tokens, and how the next prompt is appended to it."""
+"""The text that a policy has read and written in an episode, as tokens, to which the next prompt is appended."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TokenSequence:
 
 @dataclass(slots=True)
 class EpisodeContext:
-    """What was read and written in one seat of an episode."""
+    """The text that was read and written in one seat of an episode."""
 
     slot: int
     """The sampler's slot that it occupies; -1 if it has none."""

@@ -1,4 +1,4 @@
-"""What a policy reads: the texts of an episode as tokens.
+"""The prompts of a policy: the texts of an episode as tokens.
 
 A prompt is what precedes a response. The first prompt of a sequence begins the episode; a later one follows a response
 whose tokens are in the sequence already. Tokens that a policy wrote are never encoded again from their text.

@@ -25,7 +25,7 @@ INFERENCE_FACTOR = 4
 
 
 class Response(NamedTuple):
-    """What the policy wrote after a prompt."""
+    """The response of the policy to a prompt."""
 
     tokens: list[int]
     """The last token is a stop token if the response is complete."""
@@ -243,11 +243,11 @@ class ResponseBuilder:
         self.logps: list[list[float]] = [[] for _ in range(count)]
         self.values: list[list[float]] = [[] for _ in range(count)]
         self.unfinished = list(range(count))
-        """Indices of the responses that go on."""
+        """Indices of the responses that continue."""
         self._stop_tokens, self._max_tokens = stop_tokens, max_tokens
 
     def append(self, tokens: Sequence[int], logps: Sequence[float], values: Sequence[float] = ()) -> list[int]:
-        """Append one token to each unfinished response; the rows, among these tokens, of the responses that go on.
+        """Append one token to each unfinished response; the rows, among these tokens, of the responses that continue.
 
         Args:
             values: the critic's estimate before each token; none without a critic.

@@ -11,7 +11,7 @@ from gem.training.policy.contexts import ContextWriter, EpisodeContext, Response
 from gem.training.policy.sampler import Sampler
 
 CUT_OFF_ACTION = "(The response was too long.)"
-"""What an environment gets instead of a response that reached `max_tokens`; it finds no action in it."""
+"""The text that an environment gets instead of a response that reached `max_tokens`; it contains no action."""
 Place = tuple[int, int]
 """An episode, by its index in the batch or by the environment's id where there is no batch, and a seat of it."""
 

@@ -49,13 +49,13 @@ ERRORS = 4.0
 
 
 class AlarmKind(NamedTuple):
-    """What one alarm is about, for people."""
+    """The description of one alarm, for people."""
 
     title: str
     metric: str
     """The metric that shows it, as in `metrics.jsonl`."""
     text: str
-    """What it means, with places for `value` and `start`, also in percent."""
+    """Its meaning, with places for `value` and `start`, also in percent."""
     advice: str
 
 
@@ -147,7 +147,7 @@ class Alarm:
 
     @property
     def advice(self) -> str:
-        """What to try."""
+        """Things to try against it."""
         return KINDS[self.name].advice
 
     @property
@@ -187,7 +187,7 @@ def alarms_to_stop_for(alarms: Iterable[Alarm], stop_on: Iterable[str]) -> list[
 
 
 def stop_reason(alarms: Iterable[Alarm], stop_on: Iterable[str], update: int) -> str:
-    """Why a training stops by itself after `update`; empty if it goes on."""
+    """Why a training stops by itself after `update`; empty if it continues."""
     stopping = alarms_to_stop_for(alarms, stop_on)
     if not stopping:
         return ""
@@ -287,7 +287,7 @@ class Watch:
 
 
 class _Look(NamedTuple):
-    """What one look at the metrics of an alarm finds."""
+    """The result of one look at the metrics of an alarm."""
 
     is_bad: bool
     value: float
