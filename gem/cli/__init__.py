@@ -88,7 +88,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
     "whoami": (whoami, "Show whose token is used, what it may do, and the quotas."),
     "agent": (agent, "Connect an agent that runs here to a server."),
     "submit": (submit, "Submit an evaluation, a training or a study to a server."),
-    "jobs": (jobs, "List the jobs of a server, show one, or cancel one."),
+    "jobs": (jobs, "List the jobs of a server, show one, or pause, resume or cancel one."),
     "logs": (logs, "Print the log of a job, and follow it."),
     "pull": (pull, "Fetch the episodes of a job, an episode, or a checkpoint."),
     "challenge": (challenge, "Let a server draw seeds of a benchmark for you to play here."),

@@ -164,7 +164,7 @@ class Episode(Moderated):
     """One run of an environment from reset to its end.
 
     It can be replayed from `env_id`, `env_version`, `env_kwargs`, `data_hash`, `wrappers`, `seed` and the actions of
-    its turns (and `tape`, if external outputs were used). `state` caches the state of the environment after the last
+    its turns; outputs of tools are read from their infos. `state` caches the state of the environment after the last
     turn. It is empty after the episode has ended, and can always be rebuilt.
     """
 

@@ -169,7 +169,7 @@ def test_an_empty_file_folder_or_list_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="Row 1 is int"):
         load([{"a": 1}, 2])  # type: ignore[list-item]
     for no_rows in ({"train": [{"a": 1}]}, 5):
-        with pytest.raises(InvalidData, match="Rows are a list of dictionaries, one for each row, not (dict|int)"):
+        with pytest.raises(InvalidData, match=r"Rows are a list of dictionaries, one for each row, not (dict|int)"):
             load(no_rows)  # type: ignore[arg-type]
 
 
