@@ -1,10 +1,15 @@
-"""What is compared: up to six sides, each a job or an agent with its newest finished evaluations."""
+"""What is compared: up to six sides, each a job or an agent with finished evaluations.
+
+For an agent, the evaluation that counts in an environment is the newest one with the seeds that most of the sides have.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
@@ -17,6 +22,12 @@ from gem.evaluation.compare import MAX_RUNS
 LETTERS = "ABCDEF"
 MAX_JOBS_OF_AGENT = 50
 """The newest evaluations of an agent among which those of the environments are looked for."""
+_SEED_FIELDS = ("benchmark", "benchmark_version", "hidden_seeds", "seed")
+"""The fields of a specification that say which seeds are played, but for their number."""
+_Seeds = tuple[object, ...]
+"""The values of these fields. Evaluations with the same values share the seeds of the shorter one."""
+_Evaluations = Mapping[str, Mapping[_Seeds, str]]
+"""By environment, the ids of evaluations by their seeds, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +108,37 @@ def sides_of(viewer: Viewer, job_ids: Iterable[str], slugs: Iterable[str], env_i
         Side(letter, job.agent, [job], False, _of_job(job, env_ids), _name_of_job(job, names))
         for letter, job in zip(LETTERS, jobs, strict=False)
     ]
-    played = {agent.pk: newest_by_env(agent, viewer) for agent in agents}
+    played = {agent.pk: _evaluations(agent, viewer) for agent in agents}
     chosen = env_ids or _environments(jobs, list(played.values()))
+    of_jobs = [{env_id: {_seeds(job.spec): job.pk} for env_id in job.spec["env_ids"]} for job in jobs]
+    seeds = _most_shared([*of_jobs, *played.values()], chosen)
     for letter, agent in zip(LETTERS[len(sides) :], agents, strict=False):
-        sides.append(_side_of_agent(letter, agent, played[agent.pk], chosen))
+        sides.append(_side_of_agent(letter, agent, played[agent.pk], seeds))
     return sides
 
 
-def newest_by_env(agent: Agent, viewer: Viewer) -> dict[str, str]:
-    """The id of the newest finished evaluation of an agent by environment, among those that lists show."""
+def _seeds(spec: Mapping[str, Any]) -> _Seeds:
+    return tuple(spec.get(name) for name in _SEED_FIELDS)
+
+
+def _evaluations(agent: Agent, viewer: Viewer) -> _Evaluations:
+    """The newest finished evaluations of an agent for each environment and seeds, among those that lists show."""
     done = Job.objects.listed_for(viewer).evaluations().filter(agent=agent, state=Job.State.DONE)
-    found: dict[str, str] = {}
-    for key, env_ids in done.order_by("-created").values_list("pk", "spec__env_ids")[:MAX_JOBS_OF_AGENT]:
+    fields = ("pk", "spec__env_ids", *(f"spec__{name}" for name in _SEED_FIELDS))
+    found: dict[str, dict[_Seeds, str]] = {}
+    for key, env_ids, *seeds in done.order_by("-created").values_list(*fields)[:MAX_JOBS_OF_AGENT]:
         for env_id in env_ids:
-            found.setdefault(env_id, key)
+            found.setdefault(env_id, {}).setdefault(tuple(seeds), key)
     return found
+
+
+def _most_shared(sides: Sequence[_Evaluations], env_ids: Sequence[str]) -> dict[str, list[_Seeds]]:
+    """By environment, the seeds that sides have: those of most sides first, then those of the newest evaluations."""
+    shared: dict[str, list[_Seeds]] = {}
+    for env_id in env_ids:
+        numbers = Counter(seeds for side in sides for seeds in side.get(env_id, ()))
+        shared[env_id] = [seeds for seeds, _ in numbers.most_common()]
+    return shared
 
 
 def candidates(viewer: Viewer, words: str, chosen: Sequence[Side], most: int) -> tuple[list[Job], list[Agent]]:
@@ -141,7 +168,7 @@ def _name_of_job(job: Job, names: Sequence[str]) -> str:
     return job.agent.name if names.count(job.agent.name) == 1 else f"{job.agent.name} {job.pk[:4].upper()}"
 
 
-def _environments(jobs: Sequence[Job], played: Sequence[Mapping[str, str]]) -> list[str]:
+def _environments(jobs: Sequence[Job], played: Sequence[_Evaluations]) -> list[str]:
     """The environments of the jobs; without jobs, those that all agents have played, or else any of them."""
     if jobs:
         return list(dict.fromkeys(env_id for job in jobs for env_id in job.spec["env_ids"]))
@@ -150,11 +177,15 @@ def _environments(jobs: Sequence[Job], played: Sequence[Mapping[str, str]]) -> l
     return everywhere or list(anywhere)
 
 
-def _side_of_agent(letter: str, agent: Agent, played: Mapping[str, str], env_ids: Sequence[str]) -> Side:
+def _side_of_agent(
+    letter: str, agent: Agent, played: _Evaluations, seeds_by_env: Mapping[str, Sequence[_Seeds]]
+) -> Side:
     by_job: dict[str, list[str]] = {}
-    for env_id in env_ids:
-        if env_id in played:
-            by_job.setdefault(played[env_id], []).append(env_id)
+    for env_id, in_order in seeds_by_env.items():
+        own = played.get(env_id, {})
+        key = next((own[seeds] for seeds in in_order if seeds in own), None)
+        if key is not None:
+            by_job.setdefault(key, []).append(env_id)
     rows = Job.objects.for_page().in_bulk(list(by_job))
     jobs = [rows[key] for key in by_job if key in rows]
     return Side(letter, agent, jobs, True, by_job, agent.name)

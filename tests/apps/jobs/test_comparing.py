@@ -68,7 +68,7 @@ def test_an_agent_is_its_newest_finished_evaluation_of_each_environment(client: 
     assert (first.score.episodes, second.score.episodes) == (24, 24)
     text = tight(page.content.decode())
     assert "Two agents on the same seeds" in text
-    assert "2 newest evaluations" in text
+    assert "2 evaluations" in text
     one = client.get("/compare/", {"job": [expert.pk], "agent": ["random"], "env_id": [EASY]})
     assert [row.score.episodes for row in one.context["rows"]] == [12, 12]
     both = client.get("/compare/", {"agent": ["random", "expert"]})
@@ -78,6 +78,21 @@ def test_an_agent_is_its_newest_finished_evaluation_of_each_environment(client: 
     assert newest.pk not in [job.pk for job in other.jobs], "unlisted and private jobs are not taken"
     nothing = client.get("/compare/", {"agent": ["random", "expert"], "env_id": ["game:Sokoban-v0"]})
     assert "No finished evaluation of random on these environments" in tight(nothing.content.decode())
+
+
+@PLAYED
+def test_of_an_agent_the_evaluation_counts_that_shares_the_seeds_of_the_others(client: Client, ada: User) -> None:
+    shared = [played(ada, agent, 12, seed=400) for agent in ("random", "expert")]
+    mines = played(ada, "expert", 12, env_ids=[MINES])
+    newer = [played(ada, "random", 12, seed=7), played(ada, "expert", 12, seed=90)]
+    rows = client.get("/compare/", {"agent": ["random", "expert"], "env_id": [EASY]}).context["rows"]
+    assert [row.side.jobs for row in rows] == [[job] for job in shared]
+    assert [row.score.episodes for row in rows] == [12, 12]
+    rows = client.get("/compare/", {"job": [newer[0].pk], "agent": ["expert"]}).context["rows"]
+    assert [row.side.jobs for row in rows] == [[job] for job in newer], "without shared seeds, the newest"
+    rows = client.get("/compare/", {"job": [shared[0].pk], "agent": ["expert"]}).context["rows"]
+    assert [row.side.jobs for row in rows] == [[job] for job in shared]
+    assert mines.pk not in [job.pk for row in rows for job in row.side.jobs]
 
 
 @PLAYED
