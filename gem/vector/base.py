@@ -104,7 +104,12 @@ class VectorEnv(ABC):
 
     @abstractmethod
     def set_states(self, states: Sequence[State]) -> None:
-        """Continue from states that `get_states` returned."""
+        """Continue from states that `get_states` returned.
+
+        Raises:
+            InvalidArgument: if they are not one such state for each slot. If one has not even the form of a state, no
+                slot has changed.
+        """
 
     @abstractmethod
     def close(self) -> None:
@@ -224,6 +229,12 @@ class VectorEnv(ABC):
             return [check_seed(first_seed + i) for i in range(self.num_envs)]
         self._check_length("seeds", seed)
         return [None if one is None else check_seed(one) for one in seed]
+
+    def _check_states(self, states: Sequence[State]) -> None:
+        self._check_length("states", states)
+        for i, state in enumerate(states):
+            if not isinstance(state, Mapping) or not state.keys() >= {"env", "ended"}:
+                raise InvalidArgument(f"For slot {i}, this is not a state of get_states(): {reprlib.repr(state)}.")
 
     def _check_length(self, noun: str, values: Sequence[object]) -> None:
         if isinstance(values, str | bytes) or not hasattr(values, "__len__"):

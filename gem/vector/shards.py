@@ -260,7 +260,7 @@ class ShardVectorEnv(VectorEnv):
 
     def set_states(self, states: Sequence[State]) -> None:
         """See `VectorEnv.set_states`."""
-        self._check_length("states", states)
+        self._check_states(states)
         self._request_all(
             [(shard, ("set_states", list(states[shard.first_slot : shard.slots.stop]))) for shard in self._shards]
         )

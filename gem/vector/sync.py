@@ -11,7 +11,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Generic, NamedTuple, TypeVar
 
-from gem.core import Env, Info, State, Step, reading_state
+from gem.core import Env, Info, State, Step
 from gem.errors import ServerNotThere, UsageError, failure_of
 from gem.vector.base import CLOSED_MESSAGE, IDLE_STEP, Actions, AutoresetMode, VectorEnv
 
@@ -125,12 +125,10 @@ class SyncVectorEnv(VectorEnv):
     def set_states(self, states: Sequence[State]) -> None:
         """See `VectorEnv.set_states`."""
         self._check_open()
-        self._check_length("states", states)
+        self._check_states(states)
         for i, state in enumerate(states):
-            with reading_state(self.env(i)):
-                env_state, is_over = state["env"], state["ended"]
-            self.env(i).set_state(env_state)
-            self._note_episode(i, is_over=is_over)
+            self.env(i).set_state(state["env"])
+            self._note_episode(i, is_over=state["ended"])
 
     def add(self, env_fn: Callable[[], Env]) -> int:
         """Add a slot and return its index; the first reset makes its environment."""

@@ -58,7 +58,8 @@ SENSELESS = [
     (lambda v: v.reset(seed=-1), "A seed is an integer"),
     (lambda v: v.reset(seed=[1]), "need as many seeds, not 1"),
     (lambda v: v.reset(mask=3), "need a list of flags in the mask, not 3"),
-    (lambda v: v.set_states([{}, {}]), "This is not a state of GuessTheNumber"),
+    (lambda v: v.set_states([v.get_states()[0], {}]), r"For slot 1, this is not a state of get_states\(\): {}"),
+    (lambda v: v.set_states([{"env": {}, "ended": False}] * 2), "This is not a state of GuessTheNumber"),
     (lambda v: v.set_states(None), "need a list of states, not None"),
 ]
 
@@ -100,6 +101,10 @@ def test_after_a_mistake_no_slot_has_taken_a_turn(backend: Any) -> None:
                 call(vector)
             assert vector.get_states() == before, said
         vector.step({0: ACTIONS[1], 2: ACTIONS[1]})
+        later = vector.get_states()
+        with pytest.raises(InvalidArgument, match="For slot 2"):
+            vector.set_states([*before[:2], {"env": {}}])
+        assert vector.get_states() == later
         vector.set_states(before)
         with pytest.raises(EpisodeOver, match="slot 1"):
             vector.step(ACTIONS[:1] * 3)
