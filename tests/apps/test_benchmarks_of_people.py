@@ -181,3 +181,12 @@ def test_the_api_and_the_form_add_one(ada: User) -> None:
     added = browser.post("/benchmarks/new/", {"text": json.dumps(written(name="second")), "visibility": "private"})
     assert added.status_code == 302
     assert added["Location"] == "/benchmarks/ada.second/"
+
+
+def test_of_two_choices_at_once_the_more_open_one_stays(ada: User) -> None:
+    add(ada)
+    first, second = OwnBenchmark.objects.get(), OwnBenchmark.objects.get()
+    operations.open_up(first, Visibility.PUBLIC)
+    with pytest.raises(BenchmarkRefused, match="cannot be made less visible"):
+        operations.open_up(second, Visibility.UNLISTED)
+    assert OwnBenchmark.objects.get().visibility == Visibility.PUBLIC
