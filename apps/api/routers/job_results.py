@@ -14,7 +14,7 @@ from apps.api.answers import readings
 from apps.api.callers import account, manager
 from apps.api.forms import checked, entries
 from apps.api.paging import Cursor, Limit, read_number
-from apps.api.routers.jobs import evaluation_or_training, find, find_evaluation, router
+from apps.api.routers.jobs import answer_about, find_evaluation, router
 from apps.jobs.afterwards import operations
 from apps.jobs.afterwards.forms import DescriptionForm
 from apps.jobs.afterwards.operations import Description
@@ -80,7 +80,7 @@ def describe_job(request: HttpRequest, job_id: str, sent: schemas.JobChange) -> 
     operations.describe(job.pk, by, Description(**form.cleaned_data))
     if sent.archived is not None:
         operations.set_archived(job.pk, by, archived=sent.archived)
-    return evaluation_or_training(request, find(request, job.pk))
+    return answer_about(request, job.pk)
 
 
 @router.delete("/{job_id}", response={204: None}, auth=manager)
