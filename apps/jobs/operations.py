@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent, Endpoint
-from apps.benchmarks.reading import as_closed_as
+from apps.benchmarks.reading import as_closed_as, choices_on
 from apps.episodes.models import Batch, make_id
 from apps.jobs import planning
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
@@ -37,7 +37,7 @@ from apps.jobs.models import Checkpoint, Decision, Job, JobEvent, Shard
 from apps.live import recheck_access
 from apps.seasons.numbers import first_number, is_hidden
 from apps.seasons.operations import enter
-from apps.visibility import Visibility, narrower
+from apps.visibility import Visibility, narrower, no_such_choice
 from gem import benchmarks
 from gem.agents import has_expert
 from gem.agents.endpoint import EndpointSpec
@@ -376,7 +376,13 @@ def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Jo
 
 @transaction.atomic
 def set_visibility(job: Job, visibility: Visibility) -> None:
-    """Change who may see a job, its episodes and its scores; of a training, also its agent and its checkpoints."""
+    """Change who may see a job, its episodes and its scores; of a training, also its agent and its checkpoints.
+
+    Raises:
+        JobRefusal: if the job would be more open than the benchmark that it plays.
+    """
+    if visibility not in (choices := choices_on(job.spec.get("benchmark"))):
+        raise JobRefusal(no_such_choice(choices), "visibility")
     batch = Batch.objects.select_for_update(no_key=True).get(pk=job.batch_id)  # so that a new checkpoint waits for this
     batch.visibility = visibility
     batch.save(update_fields=["visibility"])

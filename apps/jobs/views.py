@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.models import User, Viewer
+from apps.benchmarks.reading import choices_on
 from apps.episodes.lists.paging import page_of
 from apps.jobs import operations, pages, results, topics
 from apps.jobs.afterwards.forms import DescriptionForm
@@ -198,7 +199,7 @@ def visibility(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Change who may see a job. Only its owner can."""
     if job.owner != by:
         raise NotYours("Only the owner of a job can change who may see it.")
-    save_choice(request, partial(operations.set_visibility, job))
+    save_choice(request, partial(operations.set_visibility, job), choices_on(job.spec.get("benchmark")))
     return redirect(job)
 
 
