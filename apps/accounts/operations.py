@@ -61,10 +61,15 @@ def change_password(request: HttpRequest, user: User, password: str) -> None:
     auth.update_session_auth_hash(request, user)
 
 
-def set_default_visibility(user: User, default_visibility: str, agent_visibility: str) -> None:
-    """Set the visibility of what somebody begins or adds from now on without choosing one."""
-    user.default_visibility, user.agent_visibility = default_visibility, agent_visibility
-    user.save(update_fields=["default_visibility", "agent_visibility"])
+def set_default_visibility(
+    user: User, default_visibility: str | None = None, agent_visibility: str | None = None
+) -> None:
+    """Set the visibility of what somebody begins or adds from now on without choosing one. None leaves it as it is."""
+    given = {"default_visibility": default_visibility, "agent_visibility": agent_visibility}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if chosen:
+        User.objects.filter(pk=user.pk).update(**chosen)
+    user.refresh_from_db(fields=list(given))
 
 
 def set_named(user: User, is_named: bool) -> None:

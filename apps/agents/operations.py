@@ -86,6 +86,7 @@ def change(agent: Agent, name: str, spec: EndpointSpec, key: SecretStr | None = 
     """Change the set-up of an endpoint agent. Running episodes and jobs keep the set-up that they started with.
 
     Without a `key` the stored one is kept, unless the address names another server, because a key belongs to one.
+    Without a `visibility` the present one stays, also if it has changed since `agent` was read.
     """
     endpoint = Endpoint.objects.select_for_update().get(agent=agent)
     before = EndpointSpec.model_validate(endpoint.spec)
@@ -96,8 +97,11 @@ def change(agent: Agent, name: str, spec: EndpointSpec, key: SecretStr | None = 
     endpoint.version += before.digest != spec.digest
     endpoint.spec = spec.model_dump(mode="json")
     endpoint.save()
-    agent.name, agent.visibility = name, visibility or agent.visibility
-    agent.save(update_fields=["name", "visibility"])
+    agent.name = name
+    agent.save(update_fields=["name"])
+    if visibility:
+        set_visibility(agent, Visibility(visibility))
+    agent.refresh_from_db(fields=["visibility"])
     return agent
 
 

@@ -132,11 +132,14 @@ def open_up(row: OwnBenchmark, visibility: Visibility) -> None:
     Raises:
         BenchmarkRefused: if that would close it to somebody, who may have rows on it.
     """
-    if visibility not in as_open_as(row.visibility):
-        raise BenchmarkRefused(
-            [f"{row.name} is {row.visibility} and cannot be made less visible: others may have rows on it."], status=409
-        )
-    OwnBenchmark.objects.filter(pk=row.pk).update(visibility=visibility)
+    with transaction.atomic():
+        row = OwnBenchmark.objects.select_for_update(no_key=True).get(pk=row.pk)
+        if visibility not in as_open_as(row.visibility):
+            raise BenchmarkRefused(
+                [f"{row.name} is {row.visibility} and cannot be made less visible: others may have rows on it."],
+                status=409,
+            )
+        OwnBenchmark.objects.filter(pk=row.pk).update(visibility=visibility)
 
 
 def delete(row: OwnBenchmark) -> None:

@@ -27,6 +27,11 @@ def as_closed_as(name: str | None, visibility: str) -> Visibility:
     return narrower(visibility, visibility_of(name)) if name else Visibility(visibility)
 
 
+def choices_on(name: str | None) -> list[Visibility]:
+    """The visibilities that its owner can give something that is played on a benchmark: see `as_closed_as`."""
+    return [choice for choice in Visibility if as_closed_as(name, choice) == choice]
+
+
 def offered_to(viewer: Viewer, chosen: str = "") -> list[Benchmark]:
     """The benchmarks of people that a form offers to somebody: their own, and the one that is chosen already."""
     names = []

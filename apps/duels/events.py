@@ -25,7 +25,8 @@ class DuelStream:
 
     def reach(self, key: str) -> tuple[int, bool]:
         """See `Stream.reach`."""
-        return Batch.objects.get(pk=key).seq, not Episode.objects.running().filter(batch=key).exists()
+        is_over = not Episode.objects.running().filter(batch=key).exists()
+        return Batch.objects.get(pk=key).seq, is_over  # the end has raised the `seq`, which is read after it
 
     def read(self, key: str, after: int, audience: str) -> Reading:
         """See `Stream.read`."""
@@ -37,7 +38,8 @@ class DuelStream:
         if after < 0 and sides:
             first = next(iter(sides.values()))
             collected.add(DuelStarted(duel=key, seq=0, at=duel.created, env_id=first.env_id, seed=first.seed))
-        changes = list(duel.changes.filter(seq__gt=after).order_by("seq")[: MAX_EVENTS + 1])
+        known = duel.changes.filter(seq__gt=after, seq__lte=duel.seq)  # the sides are of this time, or later
+        changes = list(known.order_by("seq")[: MAX_EVENTS + 1])
         has_all = len(changes) <= MAX_EVENTS
         turns = _turns_of(changes)
         collected.add_until_full(

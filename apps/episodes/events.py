@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
 
 from apps.accounts.models import Viewer
 from apps.episodes.models import Episode, Turn
@@ -129,8 +130,13 @@ def _ended(episode: Episode, seq: int, seat: int, sealed: bool) -> EpisodeEnded:
     )
 
 
+def _turns_of(episode: Episode) -> QuerySet[Turn]:
+    """The turns that the episode had when it was read. A later one may be its last, which the episode does not say."""
+    return episode.turns.filter(number__lte=episode.turn_count)
+
+
 def _last_turn(episode: Episode) -> Turn | None:
-    return episode.turns.only("episode_id", "number", "seq").order_by("-number").first()
+    return _turns_of(episode).only("episode_id", "number", "seq").order_by("-number").first()
 
 
 def _seq(turn: Turn) -> int:
@@ -151,6 +157,6 @@ def _turns_after(episode: Episode, after: int, last_turn: Turn | None) -> Iterat
     if last_turn is None:
         return
     number = max(0, last_turn.number - max(0, max(episode.seq, _seq(last_turn)) - after))
-    while rows := list(episode.turns.filter(number__gt=number).order_by("number")[:ROWS]):
+    while rows := list(_turns_of(episode).filter(number__gt=number).order_by("number")[:ROWS]):
         yield from (turn for turn in rows if _seq(turn) > after)
         number = rows[-1].number

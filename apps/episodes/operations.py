@@ -21,12 +21,14 @@ from django.db.models import F
 from django.utils import timezone
 
 import gem
-from apps.accounts.models import User
+from apps.accounts.models import User, Viewer
 from apps.agents.models import Agent
-from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound
+from apps.episodes.errors import ActionTooLong, EpisodeEnded, NotFound, TurnTaken
 from apps.episodes.models import TAKEN, Batch, DuelChange, Episode, PendingTurn, Seat, Turn
 from apps.episodes.text import MAX_ACTION_BYTES, shortened, storable, storable_json, what_was_replaced
+from apps.episodes.visibility import choices_of
 from apps.live import publish, recheck_access
+from apps.seasons.numbers import is_hidden
 from apps.visibility import Visibility
 from gem import replay
 from gem.core import Step
@@ -125,7 +127,10 @@ def store(
 
     Raises:
         gem.errors.InvalidArgument: there are more or fewer seats than the environment has.
+        EpisodeEnded: its seed is hidden, and the seeds of its batch were published since it was drafted.
     """
+    if batch is not None and is_hidden(episode.seed):
+        _check_closed(batch)
     if len(seats) != episode.seat_count:
         raise InvalidArgument(f"{episode.env_id} has {episode.seat_count} seats, but {len(seats)} agents were given.")
     episode.visibility, episode.batch, episode.slot = visibility, batch, slot
@@ -143,6 +148,15 @@ def store(
         for number, occupant in enumerate(seats)
     )
     return episode
+
+
+def _check_closed(batch: Batch) -> None:
+    """Refuse an episode on a hidden seed in a batch that is open: nobody would replace its number by its seed any more.
+
+    The batch is locked, so that it is opened before this or after the episode is stored.
+    """
+    if not Batch.objects.select_for_update(no_key=True).get(pk=batch.pk).closed:
+        raise EpisodeEnded("Its seeds have just been published, so nobody can begin on them any more. Begin anew.")
 
 
 def find(episode_id: str) -> Episode:
@@ -321,9 +335,25 @@ def touch(episode: Episode) -> Episode:
 
 
 def set_visibility(episode: Episode, visibility: Visibility) -> None:
-    """Change who may see an episode that belongs to no job and no duel. See `visibility.choices_of`."""
+    """Change who may see an episode that belongs to no job and no duel."""
     Episode.objects.filter(pk=episode.pk).update(visibility=visibility)
     recheck_access(f"episode:{episode.pk}")
+
+
+@transaction.atomic
+def choose_visibility(episode: Episode, visibility: Visibility, *, user: Viewer, visitor: str) -> None:
+    """Change who may see an episode for somebody who plays it, or started it.
+
+    Raises:
+        TurnTaken: it is none of the choices of this person any more (`visibility.choices_of`), because somebody else
+            has closed it or taken a seat.
+    """
+    if visibility not in choices_of(lock(episode.pk), user, visitor):
+        raise TurnTaken(
+            "Who may see the episode has changed in the meantime, and you cannot choose this any more. Nothing was "
+            "changed. Reload the page to see what it is now."
+        )
+    set_visibility(episode, visibility)
 
 
 def records(episode: Episode) -> list[TurnRecord]:

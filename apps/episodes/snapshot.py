@@ -352,7 +352,8 @@ class Standing:
 
 def snapshot(episode: Episode, viewpoint: int, history: int = HISTORY) -> Snapshot:
     """The episode as `viewpoint` (a seat or `gem.seats.SPECTATOR`) may see it, with its last `history` turns."""
-    return _snapshot(episode, viewpoint, list(episode.turns.order_by("-number")[:history]))
+    turns = episode.turns.filter(number__lte=episode.turn_count)  # a later one comes as an event, after this `seq`
+    return _snapshot(episode, viewpoint, list(turns.order_by("-number")[:history]))
 
 
 def _snapshot(episode: Episode, viewpoint: int, turns: Sequence[Turn]) -> Snapshot:

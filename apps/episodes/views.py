@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts import visitors
 from apps.episodes import operations
+from apps.episodes.errors import TurnTaken
 from apps.episodes.lists.forms import FilterForm
 from apps.episodes.lists.paging import page_of
 from apps.episodes.models import Episode, EpisodeQuerySet
@@ -84,5 +86,9 @@ def visibility(request: HttpRequest, episode_id: str) -> HttpResponse:
     choices = choices_of(episode, request.user, visitor)
     if not choices:
         raise PermissionDenied(NOT_THEIRS)
-    save_choice(request, partial(operations.set_visibility, episode), choices)
+    try:
+        save = partial(operations.choose_visibility, episode, user=request.user, visitor=visitor)
+        save_choice(request, save, choices)
+    except TurnTaken as refusal:
+        messages.error(request, str(refusal))
     return redirect(episode)

@@ -12,7 +12,7 @@ class JobsConfig(AppConfig):
         """Register the topic `job`, the kind of job that evaluates an agent, who owns the episodes, and the quotas."""
         from apps.accounts import personal_data, quotas  # noqa: PLC0415 (models are not ready before)
         from apps.episodes.models import EpisodeQuerySet  # noqa: PLC0415
-        from apps.jobs import events, kinds, limits, topics, views  # noqa: PLC0415
+        from apps.jobs import changes, events, kinds, limits, topics, views  # noqa: PLC0415
         from apps.jobs.models import Job, owner_of_job  # noqa: PLC0415
         from apps.jobs.personal_data import PART  # noqa: PLC0415
         from apps.live import streams  # noqa: PLC0415
@@ -29,3 +29,4 @@ class JobsConfig(AppConfig):
         for quota in limits.QUOTAS:
             quotas.register(quota)
         content.register(content.ModeratedKind("job", Job.objects.all, key="pk", parameters={"job_id": "pk"}))
+        content.watch("episode", changes.note_moderation)

@@ -100,6 +100,13 @@ def change(
     return int(seq)
 
 
+def note_moderation(episode: Episode) -> None:
+    """Note that administrators hide an episode or show it again: what is kept of its job's results is outdated."""
+    job_id = Job.objects.filter(batch=episode.batch_id or "").values_list("pk", flat=True).first()
+    if job_id is not None:
+        change(job_id, JobEvent.Kind.CHANGED, "administrators have changed which of its episodes are shown")
+
+
 TASKS = {Job.Kind.EVALUATION.value: "evaluate.shards", Job.Kind.TRAINING.value: "train.run"}
 
 

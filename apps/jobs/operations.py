@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent, Endpoint
-from apps.benchmarks.reading import as_closed_as
+from apps.benchmarks.reading import as_closed_as, choices_on
 from apps.episodes.models import Batch, make_id
 from apps.jobs import planning
 from apps.jobs.changes import change, drop_open_shards, end, lock_shards, wake
@@ -37,7 +37,7 @@ from apps.jobs.models import Checkpoint, Decision, Job, JobEvent, Shard
 from apps.live import recheck_access
 from apps.seasons.numbers import first_number, is_hidden
 from apps.seasons.operations import enter
-from apps.visibility import Visibility, narrower
+from apps.visibility import Visibility, narrower, no_such_choice
 from gem import benchmarks
 from gem.agents import has_expert
 from gem.agents.endpoint import EndpointSpec
@@ -221,7 +221,6 @@ def _create_all(
     checkpoint: Checkpoint | None,
 ) -> list[Job]:
     if owner is not None:
-        User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
         _check_room(owner, len(players))
     group = make_id() if len(players) > 1 else ""
     keys = [key, *[""] * (len(players) - 1)]
@@ -233,12 +232,23 @@ def _create_all(
     return jobs
 
 
+def check_room(job: Job) -> None:
+    """Check that a job that is not queued may be queued again.
+
+    Raises:
+        TooManyJobs: if its owner has as many queued jobs as one person may have.
+    """
+    if job.owner is not None:
+        _check_room(job.owner, 1)
+
+
 def _check_room(owner: User, number: int) -> None:
     """Check that so many further jobs of this person may wait.
 
     Raises:
         TooManyJobs: if not all of them may.
     """
+    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent requests count each other
     problem = quotas.refusal(owner, quotas.JOBS_QUEUED, number)
     if problem and number > 1:
         limit = quotas.limit_of(owner, quotas.JOBS_QUEUED)
@@ -330,6 +340,7 @@ def resume(job_id: str, by: User) -> Job:
     Raises:
         NotYours: if `by` is neither its owner nor staff.
         UnknownAgent: if an agent is no longer available to the owner.
+        TooManyJobs: if the owner has as many queued jobs as one person may have.
         Job.DoesNotExist: if there is no such evaluation.
     """
     lock_shards(job_id)
@@ -338,6 +349,8 @@ def resume(job_id: str, by: User) -> Job:
         raise NotYours("This job belongs to somebody else. Only its owner can resume it.")
     for slug in filter(None, (job.spec["agent"], job.spec.get("opponent"))):
         find_agent(job.owner, slug)
+    if job.state == Job.State.PAUSED:
+        check_room(job)
     if Job.objects.filter(pk=job_id, state=Job.State.PAUSED).update(state=Job.State.QUEUED, reason=""):
         shards = Shard.objects.filter(job=job_id, state=Shard.State.PAUSED)
         shards.update(state=Shard.State.QUEUED, sent=Now(), attempt=0, setbacks=0, rests_until=None)
@@ -363,7 +376,13 @@ def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Jo
 
 @transaction.atomic
 def set_visibility(job: Job, visibility: Visibility) -> None:
-    """Change who may see a job, its episodes and its scores; of a training, also its agent and its checkpoints."""
+    """Change who may see a job, its episodes and its scores; of a training, also its agent and its checkpoints.
+
+    Raises:
+        JobRefusal: if the job would be more open than the benchmark that it plays.
+    """
+    if visibility not in (choices := choices_on(job.spec.get("benchmark"))):
+        raise JobRefusal(no_such_choice(choices), "visibility")
     batch = Batch.objects.select_for_update(no_key=True).get(pk=job.batch_id)  # so that a new checkpoint waits for this
     batch.visibility = visibility
     batch.save(update_fields=["visibility"])

@@ -16,13 +16,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.models import User, Viewer
+from apps.benchmarks.reading import choices_on
 from apps.episodes.lists.paging import page_of
 from apps.jobs import operations, pages, results, topics
 from apps.jobs.afterwards.forms import DescriptionForm
 from apps.jobs.afterwards.operations import reason_to_keep
 from apps.jobs.books.reading import spec_of
 from apps.jobs.decisions.reading import verdicts
-from apps.jobs.errors import JobRefusal, NotYours, UnknownAgent
+from apps.jobs.errors import JobRefusal, NotYours, TooManyJobs, UnknownAgent
 from apps.jobs.exports.offers import offers
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobQuerySet
@@ -198,7 +199,7 @@ def visibility(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Change who may see a job. Only its owner can."""
     if job.owner != by:
         raise NotYours("Only the owner of a job can change who may see it.")
-    save_choice(request, partial(operations.set_visibility, job))
+    save_choice(request, partial(operations.set_visibility, job), choices_on(job.spec.get("benchmark")))
     return redirect(job)
 
 
@@ -218,7 +219,7 @@ def resume(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
     try:
         operations.resume(only_evaluation(job).pk, by)
-    except UnknownAgent as refusal:
+    except (UnknownAgent, TooManyJobs) as refusal:
         messages.error(request, f"The job stays paused. {refusal}")
     return redirect(job)
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django.db import transaction
 from django.db.models import Count
 
 from apps.accounts.models import Viewer
+from apps.admission.counting import wait_for_turn
+from apps.admission.models import name_of
+from apps.episodes.errors import TurnTaken
 from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import seats_of
 from apps.leaderboard import human_tries
@@ -48,6 +53,7 @@ def _begin_on_hidden_seed(benchmark: Benchmark, user: Viewer, visitor: str, env_
         user=user,
         visitor=visitor,
         wrappers=benchmark.wrappers,
+        check=partial(_check_only, batch, user, visitor),
     )
 
 
@@ -55,12 +61,29 @@ def _begin_on_hidden_seed(benchmark: Benchmark, user: Viewer, visitor: str, env_
 def _batch(benchmark: Benchmark, user: Viewer, visitor: str) -> Batch:
     """What the person plays in the season that is under way; the first episode enters it."""
     season = current(benchmark)
-    theirs = Batch.objects.filter(kind=Batch.Kind.RANKED, season=season, episodes__seats__in=seats_of(user, visitor))
-    found = theirs.select_related("season").order_by("submission").first()
+    found = _theirs(season, user, visitor)
     if found is not None:
         return found
     season, submission = enter(benchmark, shares_seeds=False)
     return Batch.objects.create(kind=Batch.Kind.RANKED, closed=True, season=season, submission=submission)
+
+
+def _theirs(season: Season, user: Viewer, visitor: str) -> Batch | None:
+    """What the person plays in a season; None if they have not begun."""
+    theirs = Batch.objects.filter(kind=Batch.Kind.RANKED, season=season, episodes__seats__in=seats_of(user, visitor))
+    return theirs.select_related("season").order_by("submission").first()
+
+
+def _check_only(batch: Batch, user: Viewer, visitor: str) -> None:
+    """Check that the person has begun nothing else in the season, in the transaction that stores their first episode.
+
+    Raises:
+        TurnTaken: two of their requests began at the same moment, and this is the second one.
+    """
+    wait_for_turn("ranked episodes", name_of(user.pk, visitor))
+    assert batch.season is not None  # every batch of this kind has one
+    if _theirs(batch.season, user, visitor) not in (None, batch):
+        raise TurnTaken("You began a ranked episode in another window. It is in the list of your episodes.")
 
 
 def _next(batch: Batch, season: Season, env_id: str) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 
 from apps.accounts.rate_limit import take
+from apps.admission.counting import wait_for_turn
 from apps.episodes.errors import NotFound, Refusal, TooFast
 from apps.learnability.models import RULES, Probe
 from apps.queue import enqueue
@@ -69,15 +70,10 @@ def ask(spec: EnvSpec, *, person: str, address: str) -> Probe:
     found = probe_of(spec)
     if found is not None and found.state != Probe.State.FAILED:
         return found
-    waiting = Probe.objects.waiting()
-    mine = waiting.filter(address=address) if address else waiting.filter(person=person)
-    if mine.count() >= MOST_OPEN:
-        raise Crowded(f"{MOST_OPEN} of your probes are not done yet. Wait for one of them.")
-    if wait := take(f"probe:{address or person}", PER_HOUR, PER_HOUR / 3600):
-        raise TooFast(f"You can ask for {PER_HOUR} probes in an hour. Try again in {max(1, round(wait))} s.", wait)
     whose = {"person": person, "address": address}
     try:
         with transaction.atomic():
+            _check_room(person, address)
             if found is None:
                 found = Probe.objects.create(env_id=spec.id, env_version=spec.version, **whose)
             else:
@@ -88,6 +84,17 @@ def ask(spec: EnvSpec, *, person: str, address: str) -> Probe:
     except IntegrityError:  # somebody else has asked for the same at this moment
         pass
     return Probe.objects.get(env_id=spec.id, env_version=spec.version, rules=RULES)
+
+
+def _check_room(person: str, address: str) -> None:
+    """Check that there is room for another probe, in the transaction that stores it."""
+    wait_for_turn("probes", address or person)
+    waiting = Probe.objects.waiting()
+    mine = waiting.filter(address=address) if address else waiting.filter(person=person)
+    if mine.count() >= MOST_OPEN:
+        raise Crowded(f"{MOST_OPEN} of your probes are not done yet. Wait for one of them.")
+    if wait := take(f"probe:{address or person}", PER_HOUR, PER_HOUR / 3600):
+        raise TooFast(f"You can ask for {PER_HOUR} probes in an hour. Try again in {max(1, round(wait))} s.", wait)
 
 
 def wake_workers() -> int:

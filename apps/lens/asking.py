@@ -6,6 +6,7 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.models import Viewer
 from apps.accounts.rate_limit import take
+from apps.admission.counting import wait_for_turn
 from apps.agents.models import Agent
 from apps.episodes.errors import NotFound, Outdated, Refusal, Sealed, TooFast
 from apps.episodes.models import Episode
@@ -129,9 +130,9 @@ def ask(
     same = same.filter(state__in=(Truth.State.WAITING, Truth.State.DONE))
     if found := same.first():
         return found
-    _check_room(episode, person, address)
     try:
         with transaction.atomic():
+            _check_room(episode, person, address)
             truth = Truth.objects.create(
                 episode=episode, agent=agent, count=count, first=first, last=last, person=person, address=address
             )
@@ -142,6 +143,9 @@ def ask(
 
 
 def _check_room(episode: Episode, person: str, address: str) -> None:
+    """Check that there is room for another measurement, in the transaction that stores it."""
+    wait_for_turn("truths", address or person)
+    wait_for_turn("truths", episode.pk)
     waiting = Truth.objects.waiting()
     mine = waiting.filter(address=address) if address else waiting.filter(person=person)
     if mine.count() >= MOST_OPEN:

@@ -36,6 +36,8 @@ class ModeratedKind:
 
     def mark(self, row: models.Model, reason: str) -> None:
         """Hide a row, with the reason that its owner reads; show it again if the reason is empty."""
+        for tell in _WATCHERS.get(self.name, ()):
+            tell(row)
         marked = self.rows().filter(pk=row.pk) if self.parts is None else self.parts(row)
         marked.update(hidden_reason=reason)
 
@@ -54,11 +56,17 @@ class ModeratedKind:
 
 
 _KINDS: dict[str, ModeratedKind] = {}
+_WATCHERS: dict[str, list[Callable[[Any], None]]] = {}
 
 
 def register(kind: ModeratedKind) -> None:
     """Add a kind. Called in `AppConfig.ready`."""
     _KINDS[kind.name] = kind
+
+
+def watch(name: str, tell: Callable[[Any], None]) -> None:
+    """Have a function called with each row of a kind that is about to be hidden or shown, in the same transaction."""
+    _WATCHERS.setdefault(name, []).append(tell)
 
 
 def kinds() -> list[ModeratedKind]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -70,15 +70,18 @@ def begin_in_batch(
     user: Viewer,
     visitor: str,
     wrappers: Sequence[Mapping[str, Any]] = (),
+    check: Callable[[], None] = lambda: None,
 ) -> Episode:
     """Begin an episode of a batch with this person in its only seat.
 
     Args:
         slot: its place, which no other has; None where the caller sees to it that it is begun once.
         shown_seed: what is stored in place of the seed, which is hidden while the batch is closed.
+        check: called in the transaction that stores the episode; what it raises keeps it from being stored.
 
     Raises:
         TurnTaken: the person began this one in another window at the same time.
+        EpisodeEnded: its seeds have been published meanwhile.
         Refusal: the environment failed.
     """
     try:
@@ -88,7 +91,9 @@ def begin_in_batch(
     episode.seed = shown_seed
     try:
         seats, visibility = [_person(user, visitor)], default_visibility(user)
-        return operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)
+        with transaction.atomic():
+            check()
+            return operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)
     except IntegrityError as error:
         raise TurnTaken("You began this episode in another window. It is in the list of your episodes.") from error
 

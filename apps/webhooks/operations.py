@@ -92,9 +92,11 @@ def turn_off(webhook: Webhook, why: str = "") -> None:
 @transaction.atomic
 def turn_on(webhook: Webhook) -> None:
     """Send what waits, and what happens from now on. What happened in between is not sent."""
-    if Webhook.objects.filter(pk=webhook.pk).exclude(disabled=None).update(disabled=None, why_disabled="", failures=0):
-        Delivery.objects.filter(webhook=webhook, state=Delivery.State.WAITING).update(due=Now(), attempt=0)
-        _begin_now(webhook)
+    off = Webhook.objects.select_for_update().filter(pk=webhook.pk).exclude(disabled=None).first()
+    if off is not None:  # with the events that are chosen now
+        Webhook.objects.filter(pk=off.pk).update(disabled=None, why_disabled="", failures=0)
+        Delivery.objects.filter(webhook=off, state=Delivery.State.WAITING).update(due=Now(), attempt=0)
+        _begin_now(off)
         enqueue(TASK)
 
 

@@ -142,13 +142,14 @@ class RecentRows(Source):
 
     def begin(self, webhook: Webhook) -> None:
         """See `Source.begin`."""
+        since = timezone.now()  # before the running rows are read, so that none begins in between
         self._places(webhook).delete()
         stream = STREAMS[self.topic]
         running = self.own(webhook.owner).filter(self.running()).values_list("pk", flat=True)
         Place.objects.bulk_create(
             [Place(webhook=webhook, topic=self.topic, key=key, seq=stream.reach(key)[0]) for key in running]
         )
-        Webhook.objects.filter(pk=webhook.pk).update(**{self.since: timezone.now()})
+        Webhook.objects.filter(pk=webhook.pk).update(**{self.since: since})
 
     def end(self, webhook: Webhook) -> None:
         """See `Source.end`."""

@@ -16,6 +16,8 @@ from apps.benchmarks import operations
 from apps.benchmarks.models import BenchmarkVersion, OwnBenchmark
 from apps.benchmarks.operations import BenchmarkRefused
 from apps.jobs import operations as jobs
+from apps.jobs.errors import JobRefusal
+from apps.jobs.models import Job
 from apps.leaderboard.models import Score
 from apps.leaderboard.proofs import checks
 from apps.visibility import Visibility
@@ -181,3 +183,24 @@ def test_the_api_and_the_form_add_one(ada: User) -> None:
     added = browser.post("/benchmarks/new/", {"text": json.dumps(written(name="second")), "visibility": "private"})
     assert added.status_code == 302
     assert added["Location"] == "/benchmarks/ada.second/"
+
+
+def test_of_two_choices_at_once_the_more_open_one_stays(ada: User) -> None:
+    add(ada)
+    first, second = OwnBenchmark.objects.get(), OwnBenchmark.objects.get()
+    operations.open_up(first, Visibility.PUBLIC)
+    with pytest.raises(BenchmarkRefused, match="cannot be made less visible"):
+        operations.open_up(second, Visibility.UNLISTED)
+    assert OwnBenchmark.objects.get().visibility == Visibility.PUBLIC
+
+
+def test_what_others_play_on_it_does_not_become_more_open_than_it_is(ada: User) -> None:
+    add(ada, visibility="unlisted")
+    bob = User.objects.create_user("bob")
+    spec = EvaluationSpec(agent="random", benchmark=NAME, hidden_seeds=True)
+    job = jobs.submit(bob, spec, visibility="public")
+    for chosen, kept in (("public", "unlisted"), ("private", "private"), ("unlisted", "unlisted")):
+        answer = browser_of(bob).post(f"{job.get_absolute_url()}visibility/", {"visibility": chosen})
+        assert (answer.status_code, Job.objects.get(pk=job.pk).visibility) == (302, kept)
+    with pytest.raises(JobRefusal, match="Here you can choose unlisted or private"):
+        jobs.set_visibility(Job.objects.get(pk=job.pk), Visibility.PUBLIC)

@@ -17,6 +17,7 @@ from apps.episodes.replays.downloads import episode_data
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
 from apps.jobs.models import Job
+from apps.one_moment import one_moment
 from apps.play import invitations, pending
 from apps.play.shows import show_leases
 from gem.client import schemas
@@ -95,6 +96,7 @@ def _seat(row: Seat, user: Viewer, visitor_key: str, is_secret: bool) -> schemas
     )
 
 
+@one_moment()
 def episode(request: HttpRequest, key: str) -> schemas.Episode:
     """An episode as the caller sees it now. They were found to be allowed to see it.
 
@@ -169,8 +171,10 @@ def _job_of(request: HttpRequest, row: Episode) -> str | None:
     return Job.objects.visible_to(request.user).filter(batch=row.batch_id).values_list("pk", flat=True).first()
 
 
+@one_moment()
 def duel(request: HttpRequest, row: Batch) -> schemas.Duel:
-    """A duel with its episodes."""
+    """A duel with its episodes, as it is now."""
+    row = Batch.objects.get(pk=row.pk)
     episodes = list(summarized(Episode.objects.filter(batch=row)).order_by("slot"))
     mine = Batch.objects.owned(request.user, visitor(request)).filter(pk=row.pk).exists()
     return schemas.Duel(
@@ -184,6 +188,7 @@ def duel(request: HttpRequest, row: Batch) -> schemas.Duel:
     )
 
 
+@one_moment()
 def turn_result(request: HttpRequest, key: str, seq: int) -> schemas.TurnResult:
     """An episode as the caller sees it now, and its turns after it had this `seq`.
 

@@ -52,11 +52,7 @@ def list_quotas(request: HttpRequest) -> schemas.Quotas:
 @router.put("/visibility", response=schemas.Account, auth=manager)
 def set_default_visibility(request: HttpRequest, sent: schemas.DefaultVisibility) -> schemas.Account:
     """Set the visibility that what you begin, and the agents that you add, have from now on."""
-    user = account(request)
-    chosen = {"default_visibility": sent.default_visibility, "agent_visibility": sent.agent_visibility}
-    now = {name: getattr(user, name) for name in chosen}
-    set_visibility(user, **now | {name: value for name, value in chosen.items() if value is not None})
-    user.refresh_from_db(fields=list(chosen))
+    set_visibility(account(request), sent.default_visibility, sent.agent_visibility)
     return who_am_i(request)
 
 

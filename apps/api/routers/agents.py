@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Annotated, Literal
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponseBase
 from ninja import Query, Router, Status
 from pydantic import SecretStr
@@ -13,7 +14,7 @@ from pydantic import SecretStr
 from apps.agents import operations, trials
 from apps.agents.checkpoint_views import archive_of
 from apps.agents.forms import EndpointForm
-from apps.agents.models import Agent
+from apps.agents.models import Agent, Endpoint
 from apps.agents.seal import CannotUnseal
 from apps.api import answers
 from apps.api.callers import account, manager
@@ -90,17 +91,19 @@ def get_agent(request: HttpRequest, slug: str) -> schemas.Agent:
 @router.patch("/{slug}", response=schemas.Agent, auth=manager)
 def change_agent(request: HttpRequest, slug: str, sent: schemas.AgentChange) -> schemas.Agent:
     """Change an endpoint agent of your own. Running episodes and jobs keep the set-up that they started with."""
-    row = _own_endpoint(request, slug)
-    checks = Checks()
-    is_new_name = sent.name is not None and sent.name != row.name
-    name = checks.value("name", name_of_agent, sent.name) if is_new_name else row.name
-    spec = checks.model("spec", EndpointSpec, {**row.endpoint.spec, **(sent.spec or {})})
-    checks.finish()
-    assert spec is not None
-    key = SecretStr((sent.key or "").strip())
-    operations.change(row, name, spec, key, visibility=sent.visibility or "")
-    if sent.key == "":
-        operations.forget_key(row)
+    with transaction.atomic():
+        Endpoint.objects.select_for_update().filter(agent=_own_endpoint(request, slug)).first()
+        row = _own_endpoint(request, slug)  # what is left out is that of this moment
+        checks = Checks()
+        is_new_name = sent.name is not None and sent.name != row.name
+        name = checks.value("name", name_of_agent, sent.name) if is_new_name else row.name
+        spec = checks.model("spec", EndpointSpec, {**row.endpoint.spec, **(sent.spec or {})})
+        checks.finish()
+        assert spec is not None
+        key = SecretStr((sent.key or "").strip())
+        operations.change(row, name, spec, key, visibility=sent.visibility or "")
+        if sent.key == "":
+            operations.forget_key(row)
     return answers.agent(request, _find(request, slug))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from django.core.exceptions import PermissionDenied
@@ -25,6 +26,7 @@ from apps.episodes.replays.views import ask_verification
 from apps.episodes.views import NOT_THEIRS, find
 from apps.episodes.visibility import choices_of, conceal
 from apps.lines import jsonl
+from apps.one_moment import one_moment
 from apps.visibility import Visibility, no_such_choice
 from gem.client import schemas
 
@@ -89,8 +91,10 @@ def stream_turns(request: HttpRequest, episode_id: str, seat: SeatChoice = "", a
 
 
 def _turns_in_pieces(row: Episode, seat: int, after: int) -> Iterator[dict[str, Any]]:
+    """The turns after a number, as many as the episode had when it was read."""
     sealed = row.sealed
-    while turns := list(row.turns.filter(number__gt=after).order_by("number")[:TURNS_AT_A_TIME]):
+    known = row.turns.filter(number__lte=row.turn_count).order_by("number")
+    while turns := list(known.filter(number__gt=after)[:TURNS_AT_A_TIME]):
         for turn in turns:
             yield downloads.turn_data(conceal(turn, seat, sealed=sealed))
         after = turns[-1].number
@@ -115,14 +119,11 @@ def get_record(request: HttpRequest, episode_id: str, seat: SeatChoice = "") -> 
 @router.get("/{episode_id}/record.jsonl", response=bytes, openapi_extra={"x-media-type": "application/jsonl"})
 def get_record_in_lines(request: HttpRequest, episode_id: str, seat: SeatChoice = "") -> HttpResponseBase:
     """The record as JSON Lines: first the episode, then every turn. They are sent as they are read."""
-    row = find(request, episode_id)
-    seen_from = answers.seen_from(request, row, seat)
-    return jsonl(_record(request, row, seen_from), f"episode-{row.pk}.jsonl")
-
-
-def _record(request: HttpRequest, row: Episode, seat: int) -> Iterator[dict[str, Any]]:
-    yield downloads.episode_data(row, seat, request.user, visitor(request))
-    yield from _turns_in_pieces(row, seat, 0)
+    with one_moment():
+        row = find(request, episode_id)
+        seen_from = answers.seen_from(request, row, seat)
+        first = downloads.episode_data(row, seen_from, request.user, visitor(request))
+    return jsonl(chain([first], _turns_in_pieces(row, seen_from, 0)), f"episode-{row.pk}.jsonl")
 
 
 # ---------------------------------------------------------------- verification
@@ -158,5 +159,5 @@ def set_visibility_of_episode(request: HttpRequest, episode_id: str, sent: schem
         raise PermissionDenied(NOT_THEIRS)
     if sent.visibility not in choices:
         raise Invalid([("visibility", no_such_choice(choices))])
-    operations.set_visibility(row, Visibility(sent.visibility))
+    operations.choose_visibility(row, Visibility(sent.visibility), user=request.user, visitor=visitor(request))
     return answers.episode(request, row.pk)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from django.db import transaction
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Query, Status
 
@@ -14,7 +15,7 @@ from apps.api.answers import readings
 from apps.api.callers import account, manager
 from apps.api.forms import checked, entries
 from apps.api.paging import Cursor, Limit, read_number
-from apps.api.routers.jobs import evaluation_or_training, find, find_evaluation, router
+from apps.api.routers.jobs import answer_about, find_evaluation, router
 from apps.jobs.afterwards import operations
 from apps.jobs.afterwards.forms import DescriptionForm
 from apps.jobs.afterwards.operations import Description
@@ -23,6 +24,7 @@ from apps.jobs.analysis.seeds import seed_results
 from apps.jobs.exports.about import about
 from apps.jobs.exports.responses import download
 from apps.jobs.exports.tables import FORMATS, TABLES, Format, TableName
+from apps.jobs.models import Job
 from gem.client import schemas
 
 __all__ = ["router"]
@@ -74,13 +76,16 @@ def describe_job(request: HttpRequest, job_id: str, sent: schemas.JobChange) -> 
     """Change the name, the notes or the tags of your evaluation, or archive it. What is left out stays."""
     job = find_evaluation(request, job_id)
     by = account(request)
-    values = {"name": job.name, "notes": job.notes, "tags": job.tags}
-    values |= {name: value for name, value in sent.model_dump(exclude={"archived"}).items() if value is not None}
-    form = checked(DescriptionForm(entries({**values, "tags": ", ".join(values["tags"])})))
-    operations.describe(job.pk, by, Description(**form.cleaned_data))
-    if sent.archived is not None:
-        operations.set_archived(job.pk, by, archived=sent.archived)
-    return evaluation_or_training(request, find(request, job.pk))
+    with transaction.atomic():
+        Job.objects.select_for_update(no_key=True).get(pk=job.pk)  # what is left out is that of this moment
+        job.refresh_from_db(fields=["name", "notes", "tags"])
+        values = {"name": job.name, "notes": job.notes, "tags": job.tags}
+        values |= {name: value for name, value in sent.model_dump(exclude={"archived"}).items() if value is not None}
+        form = checked(DescriptionForm(entries({**values, "tags": ", ".join(values["tags"])})))
+        operations.describe(job.pk, by, Description(**form.cleaned_data))
+        if sent.archived is not None:
+            operations.set_archived(job.pk, by, archived=sent.archived)
+    return answer_about(request, job.pk)
 
 
 @router.delete("/{job_id}", response={204: None}, auth=manager)

@@ -27,6 +27,7 @@ from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared
 from apps.lines import jsonl
+from apps.one_moment import one_moment
 from apps.visibility import Visibility
 from gem.client import schemas
 from gem.evaluation.data import played_on
@@ -98,13 +99,17 @@ def tell_power(
 @router.get("/{job_id}", response=schemas.Job)
 def get_job(request: HttpRequest, job_id: str) -> schemas.Job:
     """One job, with its request and how far it is."""
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 @router.get("/{job_id}/results", response=schemas.Results)
 def get_results(request: HttpRequest, job_id: str) -> schemas.Results:
     """The results of an evaluation so far, together and by environment."""
-    job = find_evaluation(request, job_id)
+    with one_moment():
+        return _results(request, find_evaluation(request, job_id))
+
+
+def _results(request: HttpRequest, job: Job) -> schemas.Results:
     shards = list(job.shards.all())
     tally = Tally.of(shards)
     has_repeats = int(job.spec.get("repeats", 1)) > 1
@@ -230,21 +235,21 @@ def _line(line: JobEvent) -> schemas.LogLine:
 def cancel_job(request: HttpRequest, job_id: str) -> schemas.Job:
     """Cancel a job. Finished episodes are kept. A job that has ended stays as it is."""
     job = operations.cancel(find(request, job_id).pk, account(request))
-    return evaluation_or_training(request, find(request, job.pk))
+    return answer_about(request, job.pk)
 
 
 @router.post("/{job_id}/resume", response=schemas.Job, auth=submitter)
 def resume_evaluation(request: HttpRequest, job_id: str) -> schemas.Job:
     """Continue an evaluation that a person or a restore has paused. Others stay as they are."""
     job = operations.resume(find_evaluation(request, job_id).pk, account(request))
-    return evaluation_or_training(request, find(request, job.pk))
+    return answer_about(request, job.pk)
 
 
 @router.post("/{job_id}/pause", response=schemas.Job, auth=submitter)
 def pause_evaluation(request: HttpRequest, job_id: str) -> schemas.Job:
     """Begin no further episode. Those under way are played to their end, and count. Not for a ranked job."""
     controls.pause(find_evaluation(request, job_id).pk, account(request))
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 @router.post("/{job_id}/pace", response=schemas.Job, auth=submitter)
@@ -252,7 +257,7 @@ def set_pace_of_evaluation(request: HttpRequest, job_id: str, sent: schemas.Pace
     """Change how much is played at a time, from the next episode on. Not for a ranked job."""
     evaluation = find_evaluation(request, job_id)
     controls.set_pace(evaluation.pk, account(request), num_envs=sent.num_envs, max_workers=sent.max_workers)
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 @router.post("/{job_id}/episodes/{slot}/cancel", response=schemas.Job, auth=submitter)
@@ -261,14 +266,14 @@ def cancel_episode_of_evaluation(
 ) -> schemas.Job:
     """End an episode that is under way: it counts as not solved, or is dropped. Not for a ranked job."""
     controls.cancel_episode(find_evaluation(request, job_id).pk, account(request), slot, counts=sent.counts)
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 @router.post("/{job_id}/episodes/{slot}/requeue", response=schemas.Job, auth=submitter)
 def requeue_episode_of_evaluation(request: HttpRequest, job_id: str, slot: Slot) -> schemas.Job:
     """Play an episode again that is under way or was not counted. Not for a ranked job."""
     controls.requeue_episode(find_evaluation(request, job_id).pk, account(request), slot)
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 @router.post("/{job_id}/episodes/{slot}/seat", response=schemas.TakenSeat, auth=submitter)
@@ -282,21 +287,21 @@ def take_seat_in_evaluation(request: HttpRequest, job_id: str, slot: Slot) -> sc
 def retry_evaluation(request: HttpRequest, job_id: str, sent: schemas.Retry) -> schemas.Job:
     """Play again what was not counted, also after the end. Not for a ranked job."""
     controls.retry_failed(find_evaluation(request, job_id).pk, account(request), sent.env_id)
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 @router.post("/{job_id}/skip", response=schemas.Job, auth=submitter)
 def skip_environment(request: HttpRequest, job_id: str, sent: schemas.OneEnvironment) -> schemas.Job:
     """Drop what is left of an environment; the results are then partial. Not for a ranked job."""
     controls.skip_environment(find_evaluation(request, job_id).pk, account(request), sent.env_id)
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 @router.post("/{job_id}/bring-back", response=schemas.Job, auth=submitter)
 def bring_back_environment(request: HttpRequest, job_id: str, sent: schemas.OneEnvironment) -> schemas.Job:
     """Play the rest of an environment that was skipped. Not for a ranked job."""
     controls.bring_back(find_evaluation(request, job_id).pk, account(request), sent.env_id)
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 @router.post("/{job_id}/resubmit", response={201: schemas.Job}, auth=submitter)
@@ -314,7 +319,7 @@ def set_visibility_of_job(request: HttpRequest, job_id: str, sent: schemas.Visib
     if job.owner != account(request):
         raise NotYours("Only the owner of a job can change who may see it.")
     operations.set_visibility(job, Visibility(sent.visibility))
-    return evaluation_or_training(request, find(request, job_id))
+    return answer_about(request, job_id)
 
 
 # ---------------------------------------------------------------- helpers
@@ -338,6 +343,12 @@ def find_evaluation(request: HttpRequest, job_id: str) -> Job:
     if job.kind != Job.Kind.EVALUATION:
         raise Http404(f"The job {job_id} is a training, and only evaluations have this address.")
     return job
+
+
+def answer_about(request: HttpRequest, job_id: str) -> schemas.Job:
+    """The answer about a job as it is now. Raises the same errors as `find`."""
+    with one_moment():
+        return evaluation_or_training(request, find(request, job_id))
 
 
 def evaluation_or_training(request: HttpRequest, job: Job) -> schemas.Job:

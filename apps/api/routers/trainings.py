@@ -15,6 +15,7 @@ from apps.api.idempotency import key_of_job
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
 from apps.jobs.models import Job
 from apps.jobs.operations import cancel
+from apps.one_moment import one_moment
 from apps.trainings import operations, pages, permissions
 from apps.trainings.alarms import alarms_of, described
 from apps.trainings.best import choose
@@ -57,7 +58,7 @@ def submit_training(request: HttpRequest, sent: schemas.NewTraining) -> Status[s
         evaluate_best=sent.evaluate_best,
         visibility=sent.visibility or "",
     )
-    return Status(201, _training(request, _find(request, job.pk)))
+    return Status(201, _now(request, job.pk))
 
 
 def _spec(request: HttpRequest, sent: schemas.NewTraining, checks: Checks) -> TrainingSpec | None:
@@ -76,7 +77,7 @@ def _spec(request: HttpRequest, sent: schemas.NewTraining, checks: Checks) -> Tr
 @router.get("/{job_id}", response=schemas.Training)
 def get_training(request: HttpRequest, job_id: str) -> schemas.Training:
     """One training, with its last update."""
-    return _training(request, _find(request, job_id))
+    return _now(request, job_id)
 
 
 @router.get("/{job_id}/metrics", response=schemas.Metrics)
@@ -131,33 +132,33 @@ def download_log(request: HttpRequest, job_id: str) -> HttpResponseBase:
 @router.post("/{job_id}/pause", response=schemas.Training, auth=submitter)
 def pause_training(request: HttpRequest, job_id: str) -> schemas.Training:
     """Stop a training after its current update, with a checkpoint."""
-    return _training(request, _find(request, operations.pause(_find(request, job_id).pk, account(request)).pk))
+    return _now(request, operations.pause(_find(request, job_id).pk, account(request)).pk)
 
 
 @router.post("/{job_id}/resume", response=schemas.Training, auth=submitter)
 def resume_training(request: HttpRequest, job_id: str) -> schemas.Training:
     """Continue a paused, cancelled or failed training from its last checkpoint."""
-    return _training(request, _find(request, operations.resume(_find(request, job_id).pk, account(request)).pk))
+    return _now(request, operations.resume(_find(request, job_id).pk, account(request)).pk)
 
 
 @router.post("/{job_id}/extend", response=schemas.Training, auth=submitter)
 def extend_training(request: HttpRequest, job_id: str, sent: schemas.Extension) -> schemas.Training:
     """Give a training more updates. One that was done continues."""
     job = operations.extend(_find(request, job_id).pk, account(request), sent.updates)
-    return _training(request, _find(request, job.pk))
+    return _now(request, job.pk)
 
 
 @router.post("/{job_id}/cancel", response=schemas.Training, auth=submitter)
 def cancel_training(request: HttpRequest, job_id: str) -> schemas.Training:
     """Cancel a training. Its checkpoints are kept, and it can be resumed."""
-    return _training(request, _find(request, cancel(_find(request, job_id).pk, account(request)).pk))
+    return _now(request, cancel(_find(request, job_id).pk, account(request)).pk)
 
 
 @router.post("/{job_id}/evaluate-best", response=schemas.Training, auth=submitter)
 def evaluate_best_checkpoint(request: HttpRequest, job_id: str) -> schemas.Training:
     """Submit the best checkpoint for evaluation: now if the training has ended, otherwise when it is done."""
     operations.evaluate_best(_find(request, job_id).pk, account(request))
-    return _training(request, _find(request, job_id))
+    return _now(request, job_id)
 
 
 def _find(request: HttpRequest, job_id: str) -> Job:
@@ -165,6 +166,12 @@ def _find(request: HttpRequest, job_id: str) -> Job:
     if job is None:
         raise Http404(f"There is no training {job_id}.")
     return job
+
+
+def _now(request: HttpRequest, job_id: str) -> schemas.Training:
+    """The answer about a training as it is now."""
+    with one_moment():
+        return _training(request, _find(request, job_id))
 
 
 def _training(request: HttpRequest, job: Job) -> schemas.Training:

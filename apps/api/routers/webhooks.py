@@ -47,9 +47,9 @@ def get_webhook(request: HttpRequest, webhook_id: int) -> schemas.Webhook:
 def change_webhook(request: HttpRequest, webhook_id: int, sent: schemas.WebhookChange) -> schemas.Webhook:
     """Change the address or the events of a webhook, or turn it on or off. What waits is kept."""
     row = _find(request, webhook_id)
-    wanted = {"url": row.url, "events": row.events} | sent.model_dump(include={"url", "events"}, exclude_none=True)
-    form = checked(WebhookForm(entries(wanted)))
-    operations.change(row, url=form.cleaned_data["url"], events=form.cleaned_data["events"])
+    given = sent.model_dump(include={"url", "events"}, exclude_none=True)
+    form = checked(WebhookForm(entries({"url": row.url, "events": row.events} | given)))
+    operations.change(row, **{name: form.cleaned_data[name] for name in given})
     if sent.on is not None:
         (operations.turn_on if sent.on else operations.turn_off)(row)
     return _answer(_find(request, webhook_id))

@@ -17,6 +17,7 @@ from apps.episodes.handovers import data_of
 from apps.episodes.models import Episode, EpisodeQuerySet, Seat, Turn
 from apps.episodes.views import find, seen_from
 from apps.episodes.visibility import conceal, open_info, parent_of, public_viewpoint
+from apps.one_moment import one_moment
 
 CHUNK = 200
 """Episodes that are read at a time."""
@@ -43,8 +44,7 @@ def turn_json(request: HttpRequest, episode_id: str, number: int) -> JsonRespons
 @require_safe
 def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The whole record as one JSON document."""
-    episode = find(request, episode_id)
-    data, turns = record_of(episode, seen_from(request, episode), request.user, visitors.known(request))
+    episode, data, turns = _found(request, episode_id)
     response = _json({**data, "turns": turns})
     response["Content-Disposition"] = f'attachment; filename="episode-{episode.id}.json"'
     return response
@@ -54,13 +54,19 @@ def episode_json(request: HttpRequest, episode_id: str) -> HttpResponse:
 @require_safe
 def episode_jsonl(request: HttpRequest, episode_id: str) -> HttpResponse:
     """The record as JSON Lines: first the episode, then every turn."""
-    episode = find(request, episode_id)
-    data, turns = record_of(episode, seen_from(request, episode), request.user, visitors.known(request))
+    episode, data, turns = _found(request, episode_id)
     lines = [data, *turns]
     text = "".join(json.dumps(line, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n" for line in lines)
     response = HttpResponse(text, content_type="application/jsonl; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="episode-{episode.id}.jsonl"'
     return response
+
+
+@one_moment()
+def _found(request: HttpRequest, episode_id: str) -> tuple[Episode, dict[str, Any], list[dict[str, Any]]]:
+    """An episode with its record, as the requesting person may see it now."""
+    episode = find(request, episode_id)
+    return episode, *record_of(episode, seen_from(request, episode), request.user, visitors.known(request))
 
 
 def record_of(

@@ -12,15 +12,14 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.episodes.models import Episode
 from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.controls.orders import Order
-from apps.jobs.errors import CannotChange, NotYours, Ranked, TooManyJobs
+from apps.jobs.errors import CannotChange, NotYours, Ranked
 from apps.jobs.leases import CANCELLED, end_if_done
 from apps.jobs.models import Job, JobEvent, Shard
-from apps.jobs.operations import find_agent
+from apps.jobs.operations import check_room, find_agent
 from gem.evaluation.spec import MAX_NUM_ENVS
 
 MAX_WORKERS = 1000
@@ -261,8 +260,7 @@ def _check_can_go_on(job: Job) -> None:
         raise CannotChange(f"This job is {job.state_in_words}, so it cannot continue. Submit it again.")
     for slug in filter(None, (job.spec["agent"], job.spec.get("opponent"))):
         find_agent(job.owner, slug)
-    if job.owner is not None and (problem := quotas.refusal(job.owner, quotas.JOBS_QUEUED)):
-        raise TooManyJobs(problem)
+    check_room(job)
 
 
 def _go_on(job: Job, kind: JobEvent.Kind, text: str, slots: Iterable[int] = (), **data: object) -> None:

@@ -68,6 +68,7 @@ def continue_with(
     for branch in drafts:
         branch.visibility = narrower(branch.visibility, default_visibility(user))
     with transaction.atomic():
+        shows.take_room(starter, count)
         branches.store_branches(drafts, seats=seats)
         for branch in drafts:
             shows.begin_show(branch, pace, starter)

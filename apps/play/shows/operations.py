@@ -19,6 +19,7 @@ from django.db.models.functions import Least, Now
 import gem
 from apps.accounts import quotas
 from apps.accounts.models import User, Viewer, default_visibility
+from apps.admission.counting import wait_for_turn
 from apps.admission.models import name_of
 from apps.agents.models import Agent, Weights
 from apps.episodes import operations
@@ -113,6 +114,8 @@ def start(
         raise Refusal(str(failure)) from failure
     visibility = Visibility.UNLISTED if showcase else visibility or default_visibility(user)
     with transaction.atomic():
+        if not showcase:
+            take_room(starter)
         operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)
         begin_show(episode, pace, starter, showcase=showcase, lock_step=lock_step)
     return episode
@@ -352,6 +355,13 @@ def check_room(starter: Starter, more: int = 1) -> None:
             f"Visitors at your IP address already have {number} live episodes, and one address may have {most}. "
             "Nothing was started. Wait until some of them end, or log in."
         )
+
+
+def take_room(starter: Starter, more: int = 1) -> None:
+    """See `check_room`, in the transaction that stores the shows: other requests of this person count after it."""
+    wait_for_turn("shows", starter.name)
+    wait_for_turn("shows", starter.address)
+    check_room(starter, more)
 
 
 def _live() -> LeasedQuerySet[Show]:

@@ -12,9 +12,12 @@ from django.urls import reverse
 from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
+from apps.agents import operations
 from apps.agents.models import Agent, Endpoint
 from apps.agents.seal import unseal
 from apps.api.operations import make_token
+from apps.visibility import Visibility
+from gem.agents.endpoint import EndpointSpec
 from tests.model_server import KEY, ModelServer
 
 MakeAgent = Callable[..., Agent]
@@ -275,3 +278,13 @@ def test_trying_is_for_people_with_an_account_and_limited(
     assert answer.status_code == 429
     assert "Try again in" in answer.content.decode()
     assert len(server.requests) == 1
+
+
+def test_an_agent_that_is_closed_while_its_set_up_changes_stays_closed(
+    ada: User, agent_of: Callable[..., Agent]
+) -> None:
+    agent = agent_of(shared=True)
+    spec = EndpointSpec.model_validate({**agent.endpoint.spec, "temperature": 0.5})
+    operations.set_visibility(Agent.objects.get(pk=agent.pk), Visibility.PRIVATE)  # by another request
+    changed = operations.change(agent, agent.name, spec)
+    assert changed.visibility == Agent.objects.get(pk=agent.pk).visibility == Visibility.PRIVATE

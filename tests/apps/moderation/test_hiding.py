@@ -381,3 +381,22 @@ def test_what_is_hidden_can_always_be_shown_again(
     assert page.count(f'href="{episode.get_absolute_url()}"') == 30
     show(administrator, "agent", agent.slug)
     assert "Show it again" not in administrator.get("/reports/").content.decode()
+
+
+def test_what_a_hidden_episode_said_is_not_kept_in_the_results_of_its_job(anna: User, administrator: Client) -> None:
+    job = Job.objects.get(pk=played_job(anna))
+    episode = Episode.objects.filter(batch=job.batch).order_by("slot")[0]
+    Episode.objects.filter(pk=episode.pk).update(
+        status=Episode.Status.FAILED, ending_kind="environment", ending_text="a foul text"
+    )
+
+    def failures() -> str:
+        return logged_in().get(f"/api/v1/jobs/{job.pk}/analysis").content.decode()
+
+    assert "a foul text" in failures()
+    assert episode.pk in failures()
+    hide(administrator, "episode", episode.pk)
+    assert "a foul text" not in failures()
+    assert episode.pk not in failures()
+    show(administrator, "episode", episode.pk)
+    assert "a foul text" in failures()
