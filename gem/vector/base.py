@@ -230,7 +230,7 @@ class VectorEnv(ABC):
         self._check_length("seeds", seed)
         return [None if one is None else check_seed(one) for one in seed]
 
-    def _check_states(self, states: Sequence[State]) -> None:
+    def _check_states(self, states: Sequence[object]) -> None:
         self._check_length("states", states)
         for i, state in enumerate(states):
             if not isinstance(state, Mapping) or not state.keys() >= {"env", "ended"}:

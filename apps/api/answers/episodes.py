@@ -98,15 +98,10 @@ def _seat(row: Seat, user: Viewer, visitor_key: str, is_secret: bool) -> schemas
 
 @one_moment()
 def episode(request: HttpRequest, key: str) -> schemas.Episode:
-    """An episode as the caller sees it now. They were found to be allowed to see it.
-
-    The queue is read first: a turn leaves it in the transaction that records it.
-    """
-    waiting = PendingTurn.objects.filter(episode=key).first()
+    """An episode as the caller sees it now. They were found to be allowed to see it."""
     row = Episode.objects.with_seats().select_related("batch").get(pk=key)
-    if waiting is not None and waiting.number <= row.turn_count:
-        waiting = None
     seat = seen_from(request, row)
+    waiting = PendingTurn.objects.filter(episode=row).first() if row.slow else None
     seats = sorted(row.seats.all(), key=lambda each: each.number)
     summary = _summary(request, row, seat, seats, link(request, row.get_absolute_url()))
     data = {**episode_data(row, seat, request.user, visitor(request)), **summary}
@@ -190,15 +185,11 @@ def duel(request: HttpRequest, row: Batch) -> schemas.Duel:
 
 @one_moment()
 def turn_result(request: HttpRequest, key: str, seq: int) -> schemas.TurnResult:
-    """An episode as the caller sees it now, and its turns after it had this `seq`.
-
-    The turns are read last and end with the episode, so that a turn that a worker plays meanwhile is in both or none.
-    """
-    now = episode(request, key)
+    """An episode as the caller sees it now, and its turns after it had this `seq`."""
     row = Episode.objects.with_seats().select_related("batch").get(pk=key)
     seat, sealed = seen_from(request, row), row.sealed
-    rows = row.turns.filter(seq__gt=seq, number__lte=now.turn_count).order_by("number")
-    return schemas.TurnResult(episode=now, turns=[turn(each, seat, sealed=sealed) for each in rows])
+    turns = [turn(each, seat, sealed=sealed) for each in row.turns.filter(seq__gt=seq).order_by("number")]
+    return schemas.TurnResult(episode=episode(request, key), turns=turns)
 
 
 def turn(row: Any, seat: int, *, sealed: bool) -> schemas.Turn:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import transaction
@@ -12,16 +14,19 @@ from django.db.models import F
 from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.duels import operations as duels
+from apps.episodes import operations as episodes
 from apps.episodes.models import Batch, Episode
 from apps.jobs import operations as jobs
 from apps.jobs.models import Job, Shard
 from apps.play import operations as play
+from apps.play import pending
 from gem.evaluation.spec import EvaluationSpec
 from tests.apps.agents import built_in
 from tests.apps.api.conftest import Program
-from tests.apps.meanwhile import MOST_QUERIES, Elsewhere, meanwhile
+from tests.apps.meanwhile import MOST_QUERIES, Elsewhere, Meanwhile, meanwhile
 
 ENV_ID = "game:GuessTheNumber-v0-easy"
+SLOW = "math:GSM8K"
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,6 +80,75 @@ def test_an_episode(person: User, program_of: Callable[..., Program], path: str)
         return played
 
     assert at_every_query(lambda: program.get(f"episodes/{now[0].pk}{path}").json(), end, check) == {True, False}
+
+
+def start_slow(program: Program) -> dict[str, Any]:
+    """A new episode of a slow environment."""
+    begun: dict[str, Any] = program.post("episodes", {"env_id": SLOW, "seed": 5}).json()
+    return begun
+
+
+def work() -> None:
+    """Play the pending turn, as a worker does."""
+    token = uuid4()
+    for episode_id in pending.claim(token, 9):
+        claim = pending.begin(episode_id, token)
+        pending.finish(claim, token, episodes.step(claim.episode, claim.env, claim.action))
+
+
+def check_slow(answer: dict[str, Any], begun: dict[str, Any]) -> bool:
+    """Assert that the answer is from before or after the turn; whether it is from after it."""
+    played: bool = answer["turn_count"] == 1
+    assert (answer["terminated"], answer["pending"]) == (played, not played), answer
+    assert (answer["observation"] != begun["observation"]) == played, answer
+    return played
+
+
+def test_a_slow_episode_while_a_worker_plays_its_turn(person: User, program_of: Callable[..., Program]) -> None:
+    program = program_of(person)
+
+    def begin_turn() -> dict[str, Any]:
+        begun = start_slow(program)
+        program.post(f"episodes/{begun['id']}/turns", {"action": "\\boxed{1}", "expected_seq": begun["seq"]})
+        return begun
+
+    now = [begin_turn()]
+
+    def check(answer: dict[str, Any]) -> bool:
+        played = check_slow(answer, now[0])
+        now[0] = begin_turn()
+        return played
+
+    assert at_every_query(lambda: program.get(f"episodes/{now[0]['id']}").json(), work, check) == {True, False}
+
+
+def test_the_answer_to_a_turn_that_a_worker_plays_meanwhile(
+    person: User, program_of: Callable[..., Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, take_turn = program_of(person), play.take_turn
+    seen = set()
+    for before in range(1, MOST_QUERIES):
+        begun, other = start_slow(program), Elsewhere(work)
+        waits = ExitStack()
+        it: list[Meanwhile] = []
+
+        def accept(*arguments: Any, **more: Any) -> Any:
+            accepted = take_turn(*arguments, **more)
+            it.append(waits.enter_context(meanwhile(before, other)))  # noqa: B023 (it is called in this round)
+            return accepted
+
+        monkeypatch.setattr(play, "take_turn", accept)
+        with waits:
+            turn = {"action": "\\boxed{1}", "expected_seq": begun["seq"]}
+            answer = program.post(f"episodes/{begun['id']}/turns", turn)
+        result = answer.json()
+        played = check_slow(result["episode"], begun)
+        assert (answer.status_code, len(result["turns"])) == ((201, 1) if played else (202, 0)), result
+        seen.add(played)
+        if not it[0].happened:
+            break
+        other.end()
+    assert seen == {True, False}
 
 
 def test_a_duel(person: User, program_of: Callable[..., Program]) -> None:
