@@ -219,7 +219,7 @@ class Report:
         clear = [self._order(row.title) for row in self.rows if any(self._clear(row.title))]
         open_pairs = [f"{one.better} and {one.other}" for one in self.differences if not one.is_clear]
         if not clear:
-            return [f"These trainings show no order: every difference may be zero ({'; '.join(open_pairs)})."]
+            return [_no_order(self.differences)]
         return clear + ([f"No order is shown for {'; '.join(open_pairs)}."] if open_pairs else [])
 
     def _clear(self, better: str) -> list[Difference]:
@@ -243,6 +243,15 @@ class Report:
 
     def _transfers(self) -> list[str]:
         return self.matrix.sentences if self.matrix else []
+
+
+def _no_order(differences: Sequence[Difference]) -> str:
+    """What is said where no difference is clear: the only one, or the largest."""
+    largest = max(differences, key=lambda one: one.interval.mean)
+    which, points = f"between {largest.better} and {largest.other}", f"{_points(largest.interval)} points"
+    if len(differences) == 1:
+        return f"These trainings show no order: the difference {which} is {points} and may be zero."
+    return f"These trainings show no order: every difference may be zero. The largest, {which}, is {points}."
 
 
 def report(results: Results) -> Report:
