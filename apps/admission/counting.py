@@ -1,6 +1,6 @@
-"""Limits of what one party may have: its requests count and store one after the other, or two at once exceed a limit.
+"""Transactions that have to run one at a time: those that count what a person has, store more and keep to a limit.
 
-Of people with an account, a transaction can lock the row. Visitors and addresses have none.
+Of people with an account, a transaction can lock the row. Visitors, addresses and the workers that claim have none.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 from django.db import connection
 
 
-def wait_for_turn(kind: str, party: str) -> None:
-    """Go on when no other transaction counts what a party has of this kind; others wait until the caller's ends.
+def one_at_a_time(kind: str, party: str) -> None:
+    """Wait until no other transaction has called this with the same values; others wait until the caller's ends.
 
     Args:
-        party: the name of a person (`models.name_of`) or a hashed address; empty for the site itself, which has no
-            limits.
+        kind: what is counted or claimed.
+        party: whose it is: the name of a person (`models.name_of`), a hashed address, or another key. Empty for the
+            site itself, which has no limits and does not wait.
     """
     if party:
         with connection.cursor() as cursor:

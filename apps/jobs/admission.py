@@ -84,13 +84,6 @@ class Candidate:
     priority: int
 
 
-def wait_for_turn(kind: Job.Kind) -> None:
-    """Wait until no other worker is claiming a shard of a job of this kind; the others wait for the end of this
-    transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [f"claim {kind.value}"])
-
-
 def next_jobs(kind: Job.Kind) -> list[Candidate]:
     """Jobs with shards that can be claimed now, in the order in which they are served.
 

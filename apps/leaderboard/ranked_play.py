@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from apps.accounts.models import Viewer
-from apps.admission.counting import wait_for_turn
+from apps.admission.counting import one_at_a_time
 from apps.admission.models import name_of
 from apps.episodes.errors import TurnTaken
 from apps.episodes.models import Batch, Episode
@@ -80,7 +80,7 @@ def _check_only(batch: Batch, user: Viewer, visitor: str) -> None:
     Raises:
         TurnTaken: two of their requests began at the same moment, and this is the second one.
     """
-    wait_for_turn("ranked episodes", name_of(user.pk, visitor))
+    one_at_a_time("ranked episodes", name_of(user.pk, visitor))
     assert batch.season is not None  # every batch of this kind has one
     if _theirs(batch.season, user, visitor) not in (None, batch):
         raise TurnTaken("You began a ranked episode in another window. It is in the list of your episodes.")

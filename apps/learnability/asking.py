@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 
 from apps.accounts.rate_limit import take
-from apps.admission.counting import wait_for_turn
+from apps.admission.counting import one_at_a_time
 from apps.episodes.errors import NotFound, Refusal, TooFast
 from apps.learnability.models import RULES, Probe
 from apps.queue import enqueue
@@ -88,7 +88,7 @@ def ask(spec: EnvSpec, *, person: str, address: str) -> Probe:
 
 def _check_room(person: str, address: str) -> None:
     """Check that there is room for another probe, in the transaction that stores it."""
-    wait_for_turn("probes", address or person)
+    one_at_a_time("probes", address or person)
     waiting = Probe.objects.waiting()
     mine = waiting.filter(address=address) if address else waiting.filter(person=person)
     if mine.count() >= MOST_OPEN:

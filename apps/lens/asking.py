@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.models import Viewer
 from apps.accounts.rate_limit import take
-from apps.admission.counting import wait_for_turn
+from apps.admission.counting import one_at_a_time
 from apps.agents.models import Agent
 from apps.episodes.errors import NotFound, Outdated, Refusal, Sealed, TooFast
 from apps.episodes.models import Episode
@@ -144,8 +144,8 @@ def ask(
 
 def _check_room(episode: Episode, person: str, address: str) -> None:
     """Check that there is room for another measurement, in the transaction that stores it."""
-    wait_for_turn("truths", address or person)
-    wait_for_turn("truths", episode.pk)
+    one_at_a_time("truths", address or person)
+    one_at_a_time("truths", episode.pk)
     waiting = Truth.objects.waiting()
     mine = waiting.filter(address=address) if address else waiting.filter(person=person)
     if mine.count() >= MOST_OPEN:

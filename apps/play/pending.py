@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 
 import gem
 from apps.accounts import quotas
-from apps.admission.counting import wait_for_turn
+from apps.admission.counting import one_at_a_time
 from apps.admission.line import Line, note_spent, rows
 from apps.admission.models import name_of
 from apps.episodes import operations
@@ -113,8 +113,8 @@ def refuse_while_underway(episode: Episode) -> None:
 def _check_limit(seat: Seat, address: str) -> None:
     underway, most = PendingTurn.objects.filter(problem=""), settings.TURNS_WAITING_PER_PERSON
     person = name_of(seat.user_id, seat.visitor)
-    wait_for_turn("turns", person)
-    wait_for_turn("turns", address)
+    one_at_a_time("turns", person)
+    one_at_a_time("turns", address)
     if underway.filter(person=person).count() >= most:
         raise TooManyTurns(
             f"{most} of your turns are still being played, which is the limit for one person. "

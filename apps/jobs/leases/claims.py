@@ -20,6 +20,7 @@ from django.db.models.functions import Coalesce, Greatest, Now
 
 from apps.accounts import quotas
 from apps.accounts.models import User
+from apps.admission.counting import one_at_a_time
 from apps.agents.models import Agent
 from apps.episodes.models import Episode
 from apps.holders import new_token
@@ -143,7 +144,7 @@ def claim(kind: Job.Kind = Job.Kind.EVALUATION) -> Claim | None:
     chances add up.
     """
     with transaction.atomic():
-        admission.wait_for_turn(kind)
+        one_at_a_time("claims", kind.value)
         claims = (_claim_from(candidate, kind) for candidate in admission.next_jobs(kind))
         return next((claimed for claimed in claims if claimed is not None), None)
 
@@ -165,7 +166,7 @@ def claim_another(held: Claim, *, before_own_jobs: bool) -> Claim | None:
     Args:
         before_own_jobs: whether other jobs of the same person wait meanwhile, if they are not more urgent.
     """
-    admission.wait_for_turn(Job.Kind.EVALUATION)
+    one_at_a_time("claims", Job.Kind.EVALUATION.value)
     if not admission.goes_on(held.job_id, held.owner_id, before_own_jobs=before_own_jobs):
         return None
     return _claim_shard(held.job_id, held.owner_id, Job.Kind.EVALUATION, held.token)

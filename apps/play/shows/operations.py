@@ -19,7 +19,7 @@ from django.db.models.functions import Least, Now
 import gem
 from apps.accounts import quotas
 from apps.accounts.models import User, Viewer, default_visibility
-from apps.admission.counting import wait_for_turn
+from apps.admission.counting import one_at_a_time
 from apps.admission.models import name_of
 from apps.agents.models import Agent, Weights
 from apps.episodes import operations
@@ -359,8 +359,8 @@ def check_room(starter: Starter, more: int = 1) -> None:
 
 def take_room(starter: Starter, more: int = 1) -> None:
     """See `check_room`, in the transaction that stores the shows: other requests of this person count after it."""
-    wait_for_turn("shows", starter.name)
-    wait_for_turn("shows", starter.address)
+    one_at_a_time("shows", starter.name)
+    one_at_a_time("shows", starter.address)
     check_room(starter, more)
 
 
