@@ -38,6 +38,7 @@ function drawAll() {
 }
 
 function drawAnew() {
+  if (!charts.size) return; // no point has arrived: what is drawn first is drawn in the new way
   for (const chart of charts.values()) chart.end();
   drawAll();
 }

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from django.db import transaction
 from django.urls import reverse
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route, expect
 
 from tests.walks.page_rules import WATCH_SHIFTS, shifts, violations
 from tests.walks.site import Site
@@ -22,6 +22,7 @@ SOME = ["play:lobby", "forks:tree", "lens:credit", "agents:agent", "curves:train
 ELSEWHERE = {"jobs:seat", "jobs:take_seat", "doors:prime_published"}
 """Addresses that lead on by themselves, or say what only programs read."""
 WIDTHS = (1280, 390)
+POINTS = "**/curves.json*"
 PARTS = 6
 """The long tests divide the pages among as many tests."""
 
@@ -88,3 +89,24 @@ def test_pages_keep_the_rules(logged_in: Page, objects: dict[str, Any], expected
     expected.append("status of 40")  # answers in parts of pages, such as a health that is not there
     found = [said for path in paths_of(names_of(part), objects) for said in look_at(logged_in, path)]
     assert found == [], "\n".join(found)
+
+
+def test_a_new_theme_says_nothing_of_points_that_have_not_arrived(logged_in: Page, objects: dict[str, Any]) -> None:
+    """The curves are drawn anew in other colours; before their points are there, that is no training without any."""
+    logged_in.add_init_script(WATCH_SHIFTS)
+    [path] = paths_of(["curves:training"], objects)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    logged_in.route(POINTS, hold)
+    with logged_in.expect_request(POINTS):
+        logged_in.goto(path, wait_until="load")
+    logged_in.emulate_media(color_scheme="dark")
+    logged_in.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    expect(logged_in.locator("#no-curve")).to_be_hidden()
+    for route in held:
+        route.continue_()
+    expect(logged_in.locator(".curve-box canvas").first).to_be_visible()
+    assert shifts(logged_in) == []
