@@ -1,6 +1,7 @@
-"""The rate limit on starting episodes.
+"""The rate limits on starting episodes and on hints.
 
-Starting an episode costs a database row and a reset. The limit is meant for scripts without an account, not for people.
+Starting an episode costs a database row and a reset; a hint may cost a search of half a second. The limits are meant
+for scripts, not for people.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from apps.accounts import visitors
 from apps.accounts.rate_limit import take
 from apps.episodes.errors import TooFast
 
+HINTS_PER_MINUTE = 30
+
 
 def check_start(request: HttpRequest) -> None:
     """Count a start by this person.
@@ -19,18 +22,27 @@ def check_start(request: HttpRequest) -> None:
     Raises:
         TooFast: the limit `STARTS_PER_MINUTE` is reached; people with an account have four times as many.
     """
-    per_minute = settings.STARTS_PER_MINUTE
+    nothing = "You can start {size} episodes per minute and have reached that limit. Nothing was started."
+    _count("start", request, settings.STARTS_PER_MINUTE, nothing)
+
+
+def check_hint(request: HttpRequest) -> None:
+    """Count a hint that this person asks for.
+
+    Raises:
+        TooFast: the limit `HINTS_PER_MINUTE` is reached; people with an account have four times as many.
+    """
+    _count("hint", request, HINTS_PER_MINUTE, "You can ask for {size} hints per minute and have reached that limit.")
+
+
+def _count(kind: str, request: HttpRequest, per_minute: int, sentence: str) -> None:
     if request.user.is_authenticated:
-        buckets = [(f"start:user:{request.user.pk}", 4 * per_minute)]
+        buckets = [(f"{kind}:user:{request.user.pk}", 4 * per_minute)]
     else:
         # Visitors can discard their key, so the IP address counts too. A whole class may share one.
         network = visitors.network(request)
-        buckets = [(f"start:visitor:{visitors.key(request)}", per_minute), (f"start:from:{network}", 4 * per_minute)]
+        buckets = [(f"{kind}:visitor:{visitors.key(request)}", per_minute), (f"{kind}:from:{network}", 4 * per_minute)]
     for bucket, size in buckets:
         wait = take(bucket, size, size / 60)
         if wait > 0:
-            raise TooFast(
-                f"You can start {size} episodes per minute and have reached that limit. Nothing was started. "
-                f"Try again in {max(1, round(wait))} s.",
-                wait,
-            )
+            raise TooFast(f"{sentence.format(size=size)} Try again in {max(1, round(wait))} s.", wait)

@@ -142,6 +142,7 @@ def hint(request: HttpRequest, episode_id: str) -> HttpResponse:
     if episode.over or not shot.helps:
         return redirect(episode)
     try:
+        limits.check_hint(request)
         typed = request.GET.get("program", "")
         decision = hints.ask(shot, request.user, visitors.known(request), typed)
     except Refusal as refusal:

@@ -1,5 +1,8 @@
 """Experts play well, without seeing what is hidden, and say why."""
 
+import random
+from typing import Any
+
 import pytest
 
 import gem
@@ -137,6 +140,58 @@ def test_a_sokoban_room_that_is_lost_is_said_to_be_lost() -> None:
         _, reward, *_ = env.step(decide(env).action)
         total += reward
     assert total == 0.5
+
+
+def test_the_work_for_a_move_in_a_large_sokoban_room_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if each move of the episode has left a plan, all of which another process has to find again."""
+    pushes: list[int] = []
+
+    def solve(room: sokoban.Room, turns: int) -> sokoban.SokobanPlan:
+        search = sokoban.SokobanSearch(room, turns)
+        plan = search.run()
+        pushes.append(search.num_pushes_tried)
+        return plan
+
+    monkeypatch.setattr(sokoban, "solve", solve)
+    env = gem.make("game:Sokoban-v0", dim_room=(10, 10), num_boxes=8, max_turns=60)
+    env.reset(seed=4)
+    rng = random.Random(0)
+    while env.turn < 30:
+        env.step(f"\\boxed{{{rng.choice(['up', 'down', 'left', 'right'])}}}")
+    assert decide(env) == decide(env)
+    most = sum(budget for _, budget in sokoban.SEARCHES) + sokoban.MAX_BEST_EFFORT_PUSHES
+    assert max(pushes) < 1.01 * most  # a search ends with the state at which it has spent its budget
+    assert sum(pushes) / 2 < 1.01 * (sokoban.MAX_REPLANNED_PUSHES + 2 * most)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "arguments"),
+    [
+        ("game:Crosswords-v0", {"num_words": 8, "hardcore": True, "max_turns": 40}),
+        ("game:FifteenPuzzle-v0", {"num_rows": 5, "max_turns": 40}),
+        *[("game:Game2048-v0", {"board_size": size, "target_tile": 16}) for size in (2, 3, 5, 8)],
+        ("game:GuessTheNumber-v0", {"min_number": 5, "max_number": 10**17, "max_turns": 60}),
+        ("game:Hangman-v0", {"word_length": 12, "max_turns": 30}),
+        ("game:Mastermind-v0", {"code_length": 5, "num_numbers": 12, "max_turns": 30}),
+        ("game:Mastermind-v0", {"code_length": 1, "num_numbers": 2, "max_turns": 5}),
+        ("game:Minesweeper-v0", {"rows": 2, "cols": 30, "num_mines": 6, "max_turns": 60}),
+        ("game:Sokoban-v0", {"dim_room": (5, 12), "num_boxes": 3, "max_turns": 60}),
+        ("game:Sudoku-v0", {"scale": 9, "clues": 30, "max_turns": 60}),
+        ("game:TowerofHanoi-v0", {"num_disks": 6, "max_turns": 63}),
+        ("game:WordSearch-v0", {"num_words": 12, "hardcore": True, "max_turns": 12}),
+        ("game:Wordle-v0", {"word_length": 11, "max_turns": 8}),
+        ("duel:KuhnPoker-v0", {}),
+        ("duel:Negotiation-v0", {"rounds": 6}),
+        ("duel:PrisonersDilemma-v0", {"rounds": 5}),
+    ],
+)
+def test_an_expert_plays_boards_of_other_sizes(env_id: str, arguments: dict[str, Any]) -> None:
+    env = gem.make(env_id, **arguments)
+    for seed in range(2):
+        env.reset(seed=seed)
+        while not env.over and env.turn < 60:
+            *_, info = env.step(decide(env).action)
+            assert info.get("error") is None, info
 
 
 def test_an_environment_without_an_expert_is_named() -> None:

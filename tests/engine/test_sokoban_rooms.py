@@ -6,7 +6,9 @@ import pytest
 
 import gem
 from gem.agents.experts.sokoban import Room, solve
+from gem.envs.games import sokoban_rooms
 from gem.envs.games.sokoban_rooms import cells_of, solvable_states
+from gem.errors import EnvironmentFailure
 
 DIFFICULTIES = ["game:Sokoban-v0-easy", "game:Sokoban-v0-hard", "game:Sokoban-v0-random"]
 
@@ -55,3 +57,17 @@ def test_rooms_are_the_same_from_many_threads() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(room, range(40))) == [room(seed) for seed in range(40)]
+
+
+@pytest.mark.parametrize(("side", "boxes"), [(5, 1), (6, 2), (8, 1), (10, 4)])
+def test_there_is_a_room_however_many_turns_are_allowed(side: int, boxes: int) -> None:
+    env = gem.make("game:Sokoban-v0", dim_room=(side, side), num_boxes=boxes, max_turns=10**9)
+    for seed in range(3):
+        env.reset(seed=seed)
+        assert solve(Room.parse(env.start), env.max_turns).solves
+
+
+def test_a_room_that_is_not_found_says_what_to_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sokoban_rooms, "MAX_FLOORS", 20)
+    with pytest.raises(EnvironmentFailure, match="Take fewer boxes or allow more turns"):
+        gem.make("game:Sokoban-v0", dim_room=(16, 16), num_boxes=32, max_turns=1).reset(seed=1)

@@ -86,9 +86,11 @@ def _best_value(board: list[TileLine], depth: int, cache: ValueCache) -> float:
 
 
 def _score(board: list[TileLine]) -> float:
-    a, b, c, d = board
-    score = SCORES[a.row] + SCORES[b.row] + SCORES[c.row] + SCORES[d.row]
-    for column in zip(a.row, b.row, c.row, d.row):  # noqa: B905 (strict is slow, and this is the leaf)
+    rows = [line.row for line in board]
+    score = 0.0
+    for row in rows:
+        score += SCORES[row]
+    for column in zip(*rows):  # noqa: B905 (strict is slow, and this is the leaf)
         score += SCORES[column]
     return score
 

@@ -17,7 +17,7 @@ from gem.envs.games.mastermind import Code, Mastermind, Pegs, count_pegs
 MAX_CODES = 2_000
 """How many of the codes that fit are considered; the registered environments have fewer codes."""
 MAX_STEPS = 200_000
-"""How many beginnings of codes are checked when codes that fit are listed."""
+"""How many beginnings of codes are compared with a guess when codes that fit are listed."""
 MAX_ANSWERS = 40_000
 """How many pairs of a guess and a code are compared for one decision."""
 History = tuple[tuple[Code, Pegs], ...]
@@ -62,7 +62,7 @@ def _consistent_codes(length: int, numbers: int, may_repeat: bool, history: Hist
     num_codes, num_steps = 0, 0
     stack: list[Code] = [()]
     while stack and num_codes < MAX_CODES and num_steps < MAX_STEPS:
-        num_steps += 1
+        num_steps += max(len(history), 1)
         code = stack.pop()
         if not all(_may_fit(code, guess, pegs) for guess, pegs in history):
             continue

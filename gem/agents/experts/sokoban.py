@@ -2,13 +2,15 @@
 
 The search is A* over states (boxes, player), with the cost in moves. Its heuristic is the cheapest assignment of boxes
 to targets, in pushes that each box would need if it were alone in the room. The heuristic is weighted, so that some
-solution is found soon rather than the shortest one. States from which the room cannot be solved in the turns left are
-pruned, so the first solution found is good enough. A box in a cell from which no push leads to a target is a dead end,
-and so is a block of two by two boxes and walls with a box off its target. If the room cannot be solved any more, the
-plan brings as many boxes as possible onto targets.
+solution is found soon rather than the shortest one; a second search with a larger weight follows if the first one ends
+without a solution. States from which the room cannot be solved in the turns left are pruned, so the first solution
+found is good enough. A box in a cell from which no push leads to a target is a dead end, and so is a block of two by
+two boxes and walls with a box off its target. If the room cannot be solved any more, the plan brings as many boxes as
+possible onto targets.
 
 A plan is followed as long as the moves of the episode agree with it. It depends only on the first room and the moves
-since then, so another process continues with the same plan.
+since then, so another process continues with the same plan. The work for a decision is bounded, whatever the size of
+the room and the moves of the episode.
 """
 
 from __future__ import annotations
@@ -33,12 +35,17 @@ from gem.envs.games.sokoban_rooms import (
     shift,
 )
 
-MAX_NODES = 40_000
-"""States that the search for a solution may expand."""
-MAX_BEST_EFFORT_NODES = 4_000
-"""States that the search for most boxes on targets may expand, if the room cannot be solved."""
-PUSH_WEIGHT = 2
-"""The weight of a push in the heuristic, in moves: about the cost of a push and the walk before it."""
+SEARCHES = ((2, 8_000), (8, 14_000))
+"""The searches for a solution: the weight of a push in the heuristic, in moves, and how many pushes are tried.
+
+A weight of 2 is about the cost of a push and the walk before it.
+"""
+MAX_BEST_EFFORT_PUSHES = 6_000
+"""Pushes that the search for most boxes on targets may try, if no solution was found."""
+MAX_REPLANNED_PUSHES = 12_000
+"""Pushes tried for the plans that the episode has left; after that, a plan begins with the present room."""
+MAX_ASSIGNED_BOXES = 6
+"""With more boxes, each is assigned to its nearest target, because the work for an assignment doubles with each box."""
 
 State = tuple[int, int]
 """The cells of the boxes, as the bits of an integer, and the player's cell."""
@@ -46,11 +53,12 @@ State = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class SokobanPlan:
-    """The first letters of moves, and their result."""
+    """The first letters of moves, their result, and how many pushes were tried to find them."""
 
     moves: str
     solves: bool
     boxes_on_targets: int
+    num_pushes_tried: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +106,20 @@ class Room:
 
 def plan_ahead(env: Sokoban) -> Decision:
     """Make the next move of the current plan, which follows from the moves of the episode so far."""
-    room = Room.parse(env.start)
-    turns_left = env.max_turns - env.turn + len(env.path)
-    plan, num_done = solve(room, turns_left), 0
+    rooms = [Room.parse(env.start)]
     for letter in env.path:
-        turns_left -= 1
-        room = room.after_move(letter)
-        num_done += 1
-        if plan.moves[num_done - 1 : num_done] != letter:
-            plan, num_done = solve(room, turns_left), 0
-    return _decide(room, plan, num_done)
+        rooms.append(rooms[-1].after_move(letter))
+    turns = env.max_turns - env.turn + len(env.path)
+    plan, first, work = solve(rooms[0], turns), 0, 0
+    for i, letter in enumerate(env.path):
+        if plan.moves[i - first : i - first + 1] == letter:
+            continue
+        work += plan.num_pushes_tried
+        first = i + 1 if work <= MAX_REPLANNED_PUSHES else len(env.path)
+        plan = solve(rooms[first], turns - first)
+        if first == len(env.path):
+            break
+    return _decide(rooms[-1], plan, len(env.path) - first)
 
 
 def _decide(room: Room, plan: SokobanPlan, num_done: int) -> Decision:
@@ -151,19 +163,22 @@ class SokobanSearch:
         self.estimates: dict[int, int | None] = {}
         self.costs: dict[State, int] = {}
         self.parents: dict[State, tuple[State, int, int]] = {}
+        self.num_pushes_tried = 0
 
     def run(self) -> SokobanPlan:
         """A plan that solves the room, or else the best other plan."""
-        return self._solution() or self._best_effort()
+        for weight, max_pushes in SEARCHES:
+            if plan := self._solution(weight, max_pushes):
+                return plan
+        return self._best_effort()
 
-    def _solution(self) -> SokobanPlan | None:
+    def _solution(self, weight: int, max_pushes: int) -> SokobanPlan | None:
         """A plan that solves the room, found by A*; None if none was found."""
         start = self.room.boxes, self.room.player
         self.costs, self.parents = {start: 0}, {}
         frontier = [(0, 0, start)]
-        for _ in range(MAX_NODES):
-            if not frontier:
-                return None
+        last_push = self.num_pushes_tried + max_pushes
+        while frontier and self.num_pushes_tried < last_push:
             _, negative_cost, state = heapq.heappop(frontier)
             cost = -negative_cost
             if cost > self.costs[state]:
@@ -179,7 +194,7 @@ class SokobanSearch:
                     continue
                 self.costs[next_state] = total
                 self.parents[next_state] = state, box, offset
-                heapq.heappush(frontier, (total + PUSH_WEIGHT * estimate, -total, next_state))
+                heapq.heappush(frontier, (total + weight * estimate, -total, next_state))
         return None
 
     def _best_effort(self) -> SokobanPlan:
@@ -188,9 +203,8 @@ class SokobanSearch:
         self.costs, self.parents = {start: 0}, {}
         frontier = [(0, start)]
         best, most_on_targets = start, self._on_targets(start)
-        for _ in range(MAX_BEST_EFFORT_NODES):
-            if not frontier:
-                break
+        last_push = self.num_pushes_tried + MAX_BEST_EFFORT_PUSHES
+        while frontier and self.num_pushes_tried < last_push:
             cost, state = heapq.heappop(frontier)
             if cost > self.costs[state]:
                 continue
@@ -222,6 +236,7 @@ class SokobanSearch:
                 for stand in cells_of(cells & layer):
                     box = stand + offset
                     next_boxes = boxes ^ (1 << box) ^ (1 << (box + offset))
+                    self.num_pushes_tried += 1
                     if not self._is_frozen(next_boxes, box + offset):
                         pushes.append(((next_boxes, box), walk + 1, box, offset))
         return pushes
@@ -243,9 +258,10 @@ class SokobanSearch:
         return False
 
     def _estimate(self, boxes: int) -> int | None:
-        """The number of pushes of the cheapest assignment of boxes to targets; None if there is no assignment."""
+        """A lower bound of the number of pushes to the targets; None if some box has no target for it."""
         if boxes not in self.estimates:
-            self.estimates[boxes] = _assign([[d.get(box) for d in self.distances] for box in cells_of(boxes)])
+            prices = [[distances.get(box) for distances in self.distances] for box in cells_of(boxes)]
+            self.estimates[boxes] = _assign(prices) if len(prices) <= MAX_ASSIGNED_BOXES else _sum_of_lowest(prices)
         return self.estimates[boxes]
 
     def _plan(self, state: State, *, solves: bool) -> SokobanPlan:
@@ -253,7 +269,7 @@ class SokobanSearch:
         while state in self.parents:
             state, box, offset = self.parents[state]
             moves = self._walk(state, box - offset) + self._letter(offset) + moves
-        return SokobanPlan(moves, solves, on_targets)
+        return SokobanPlan(moves, solves, on_targets, self.num_pushes_tried)
 
     def _walk(self, state: State, goal: int) -> str:
         """The moves of a shortest walk to `goal`."""
@@ -292,3 +308,10 @@ def _assign(prices: Sequence[Sequence[int | None]]) -> int | None:
                     next_sums[key] = total + price
         sums = next_sums
     return min(sums.values(), default=None)
+
+
+def _sum_of_lowest(prices: Sequence[Sequence[int | None]]) -> int | None:
+    """The sum of the lowest price of each row; None if a row has none."""
+    lowest = [min((price for price in row if price is not None), default=None) for row in prices]
+    found = [price for price in lowest if price is not None]
+    return sum(found) if len(found) == len(lowest) else None

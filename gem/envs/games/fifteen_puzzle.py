@@ -46,6 +46,8 @@ MAX_WALK_MOVES = 100
 MAX_MIXING_MOVES = 10_000
 """The largest `mc_rand_moves`."""
 MAX_ROWS = 8
+MAX_SMALL_MOVES = 6
+"""No board of two rows needs more moves."""
 GAP = 0
 ARROW_KEYS = {"up": "ArrowUp", "down": "ArrowDown", "left": "ArrowLeft", "right": "ArrowRight"}
 
@@ -254,9 +256,9 @@ def _shuffle(rng: RandomSource, rows: int) -> list[int]:
 
 @lru_cache(maxsize=8)
 def _small_boards(max_moves: int) -> list[Board]:
-    """The boards of two rows that can be solved in 1 to `max_moves` moves, of which at most 11 are needed."""
+    """The boards of two rows that can be solved in 1 to `max_moves` moves."""
     boards = layer = [tuple(goal(2))]
-    for _ in range(max_moves):
+    for _ in range(min(max_moves, MAX_SMALL_MOVES)):
         next_boards = {slide(board, source) for board in layer for source in slides(2)[board.index(GAP)].values()}
         layer = sorted(next_boards.difference(boards))
         boards = boards + layer

@@ -26,8 +26,10 @@ MIN_PULLS_PER_BOX = 25
 """A large room is accepted after this many pulls for each box, over all attempts."""
 TARGET_DRAWS_PER_FLOOR = 6
 """How often targets are drawn for one floor."""
-MAX_FLOORS = 2000
-"""Floors drawn for a large room before giving up; with valid arguments a few are enough."""
+MAX_FLOORS = 400
+"""Floors drawn for a large room before giving up, after some seconds; with turns enough for the boxes, tens will do."""
+TURNS_PER_SMALL_CELL, TURNS_PER_BOX_AND_CELL, MAX_PLANNED_TURNS = 4, 2, 1000
+"""More turns than these do not make a solution longer, or no room would have one that is long enough."""
 MAX_SMALL_CELLS = 16
 """A room with at most this many cells inside is small: its start is drawn uniformly."""
 MIN_SMALL_FLOOR_SHARE = 9 / 16
@@ -71,10 +73,17 @@ def make_room(rng: RandomSource, rows: int, cols: int, num_boxes: int, max_turns
     Raises:
         EnvironmentFailure: if the search for a room has failed.
     """
-    draw = draw_small_start if (rows - 2) * (cols - 2) <= MAX_SMALL_CELLS else draw_large_start
-    start = draw(rng, rows, cols, num_boxes, max_turns)
+    cells = (rows - 2) * (cols - 2)
+    if cells <= MAX_SMALL_CELLS:
+        start = draw_small_start(rng, rows, cols, num_boxes, min(max_turns, TURNS_PER_SMALL_CELL * cells))
+    else:
+        planned_turns = min(max_turns, TURNS_PER_BOX_AND_CELL * num_boxes * cells, MAX_PLANNED_TURNS)
+        start = draw_large_start(rng, rows, cols, num_boxes, planned_turns)
     if start is None:
-        raise EnvironmentFailure(f"No Sokoban room of {rows} by {cols} with {num_boxes} boxes was found.")
+        raise EnvironmentFailure(
+            f"No Sokoban room of {rows} by {cols} with {num_boxes} boxes that takes {max_turns} turns was found. "
+            "Take fewer boxes or allow more turns."
+        )
     return _room_text(start, rows, cols)
 
 

@@ -6,6 +6,7 @@ import pytest
 from django.core.cache import cache
 
 from apps.episodes.models import Seat
+from apps.play import limits
 from tests.apps.play.people import Person
 from tests.html import tight
 
@@ -43,3 +44,15 @@ def test_a_problem_tells_the_form_of_its_answer() -> None:
     person = Person()
     assert "The form of the answer: it is a" in hint(person, person.begin("math:Drawn-v0", 3).pk)
     assert "data-hint-button" not in person.page(person.begin("rg:gcd", 3)), "there is no reference at hand"
+
+
+def test_hints_are_limited_per_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.clear()
+    monkeypatch.setattr(limits, "HINTS_PER_MINUTE", 2)
+    person = Person()
+    episode = person.begin("game:Sokoban-v0-easy", 3)
+    answers = [person.client.get(f"/play/{episode.pk}/hint/", headers=HTMX) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert "You can ask for 2 hints per minute" in answers[2].content.decode()
+    assert int(answers[2].headers["Retry-After"]) > 0
+    assert person.client.get(episode.get_absolute_url()).status_code == 200
