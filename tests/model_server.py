@@ -31,8 +31,8 @@ class ModelServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.requests: list[dict[str, Any]] = []
         self.headers_seen: list[dict[str, str]] = []
         self.tokens_in = self.tokens_out = 0
@@ -62,9 +62,9 @@ class ModelServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def model_server() -> Iterator[ModelServer]:
-    """A server while the block lasts."""
-    server = ModelServer()
+def model_server(port: int = 0) -> Iterator[ModelServer]:
+    """A server while the block lasts, by default on a free port."""
+    server = ModelServer(port)
     try:
         yield server
     finally:

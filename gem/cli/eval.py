@@ -177,6 +177,9 @@ def _play(
     Args:
         outcomes: gets the outcomes of the episodes that `out` has.
         books: gets the tokens of all requests and of the episodes that `out` has; None if the agent uses none.
+
+    Raises:
+        Unreachable: if the server of the agent is not there.
     """
     from gem.rollout import rollout  # noqa: PLC0415
 
@@ -189,6 +192,8 @@ def _play(
         done_count = total - len(requests)
         if done_count:
             print(f"{done_count:,} of {total:,} episodes are in {out} already.", file=sys.stderr)
+        if requests and players.endpoint is not None:
+            endpoint.wait_for_server(players.endpoint)
         ledger = None if books is None else _open_ledger(stack, spec, players, player, outcomes, books)
         turns = _open_turns(stack, spec, outcomes)
         wanted = _while_there_is_budget(requests, ledger, turns)

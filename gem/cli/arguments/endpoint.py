@@ -5,10 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
+import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
+from gem.client.errors import Unreachable
 from gem.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +25,8 @@ NAMES = (
 )  # fmt: skip
 FIELD_NAMES = {"sampling_seed": "seed"}
 """Options that have another name in the `EndpointSpec`."""
+CONNECT_SECONDS, PAUSE_SECONDS = 10.0, 1.0
+"""The time limit of a connection, and the pause before the next one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +70,35 @@ def make_endpoint_agent(options: Mapping[str, Any], num_envs: int) -> EndpointAg
         if not fields.get(name):
             raise UsageError(f"An endpoint agent needs --{name}.")
     return cast("EndpointAgent", make_agent("endpoint", key=_key(options["key_env"]), **fields))
+
+
+def wait_for_server(spec: EndpointSpec) -> None:
+    """Wait until the server takes connections, at most for the patience of the agent, and say on stderr that it waits.
+
+    Raises:
+        Unreachable: if it does not; nothing has been played.
+    """
+    from urllib.parse import urlsplit  # noqa: PLC0415 (as in `make_endpoint_agent`)
+
+    from gem.net.http import origin  # noqa: PLC0415
+
+    address = urlsplit(origin(spec.url))
+    assert address.hostname is not None  # `EndpointSpec` has checked the URL
+    assert address.port is not None
+    deadline, has_told = monotonic() + spec.patience, False
+    while True:
+        try:
+            socket.create_connection((address.hostname, address.port), CONNECT_SECONDS).close()
+        except OSError as error:
+            problem = f"Nothing answers at {spec.url} ({error.strerror or error})."
+        else:
+            return
+        if not has_told:
+            print(f"{problem} Trying again for {spec.patience:g} s; Ctrl-C ends it.", file=sys.stderr, flush=True)
+            has_told = True
+        if monotonic() + PAUSE_SECONDS > deadline:
+            raise Unreachable(f"{problem} Start the server, or check --url. No episode was played.")
+        time.sleep(PAUSE_SECONDS)
 
 
 def check_limits(spec: EndpointSpec, *, limits_money: bool) -> None:

@@ -1,6 +1,8 @@
 """`gemweb eval --agent endpoint`: a model behind a real server, tries at each seed, tokens, and going on."""
 
+import contextlib
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -187,3 +189,31 @@ def test_a_limit_that_cannot_be_kept_is_refused(run: Run, server: ModelServer, m
     assert (ran.code, ran.out) == (2, "")
     assert words in ran.err
     assert not server.requests
+
+
+def test_a_server_that_is_not_there_is_said_at_once(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "log.jsonl"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    asked = ["eval", "--agent", "endpoint", "--url", url, "--model", "m", "--env", HARD, "--out", out, "--patience", 1]
+    ran = run(*asked)
+    assert ran.code == 3
+    assert f"Nothing answers at {url} (Connection refused). Trying again for 1 s" in ran.err
+    assert ran.err.endswith("Start the server, or check --url. No episode was played.\n")
+    assert ran.out == ""
+    assert not out.read_text("utf-8")
+
+
+def test_a_server_that_starts_later_is_waited_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.ExitStack() as stack, socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+        free.close()
+
+        def start(_: float) -> None:
+            stack.enter_context(model_server(port))
+
+        monkeypatch.setattr("gem.cli.arguments.endpoint.time.sleep", start)
+        url = f"http://127.0.0.1:{port}/v1"
+        ran = run("eval", "--agent", "endpoint", "--url", url, "--model", "bisect", "--env", HARD, "--episodes", 2)
+        assert "Nothing answers" in ran.err
+        assert ran.code == 0, ran.err
