@@ -64,6 +64,10 @@ class ProcessTimeout(EnvironmentFailure):
     """A request took more CPU time or more wall-clock time than is allowed."""
 
 
+class HelperBusy(EnvironmentFailure):
+    """A request would have to wait too long for those before it."""
+
+
 class HelperProcess:
     """A process and the pipes to it; the first request starts it.
 
@@ -75,6 +79,7 @@ class HelperProcess:
         folder: the prefix of the name of a temporary folder; each process starts in an empty one of its own, which is
             deleted when the process ends.
         make_command: returns the command that starts the process and its environment variables, instead of ours.
+        longest_wait_seconds: how long a request waits for those of other threads; by default until they have ended.
     """
 
     def __init__(
@@ -84,8 +89,10 @@ class HelperProcess:
         timeout_seconds: float | None = None,
         folder: str | None = None,
         make_command: Callable[[], tuple[list[str], dict[str, str]]] | None = None,
+        longest_wait_seconds: float | None = None,
     ) -> None:
         self.module, self.name, self.timeout_seconds, self.folder = module, name, timeout_seconds, folder
+        self.longest_wait_seconds = longest_wait_seconds
         self._make_command = make_command or self._own_command
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
@@ -97,10 +104,13 @@ class HelperProcess:
 
         Raises:
             ProcessTimeout: if it takes too long.
+            HelperBusy: if it has to wait too long for others.
             EnvironmentFailure: if the process ends without a response `MAX_ATTEMPTS` times.
         """
         line = json.dumps(request) + "\n"
-        with self._lock:
+        if not self._lock.acquire(timeout=-1 if self.longest_wait_seconds is None else self.longest_wait_seconds):
+            raise HelperBusy(f"{self.name} is busy with other requests.")
+        try:
             for _ in range(MAX_ATTEMPTS):
                 response, is_late = self._exchange(line)
                 if response:
@@ -109,6 +119,8 @@ class HelperProcess:
                 if is_late or _has_used_its_time(self._stop()):
                     self._stop()
                     raise ProcessTimeout(f"{self.name} took too much time.")
+        finally:
+            self._lock.release()
         raise EnvironmentFailure(f"{self.name} ends before it answers.")
 
     @property

@@ -22,6 +22,7 @@ from apps.live.routing import websocket_urlpatterns
 from apps.live.server_sent import EventStreams
 from apps.mcp.application import Mcp
 from apps.openenv.application import OpenEnv
+from gem.envs.reasoning.source import check_apart
 from gemweb.bodies import BoundedBodies, Gate, SizeLimit
 from gemweb.handler import SiteHandler
 from gemweb.upload_gate import REPORTS, RESULTS, UploadGate, describe_refusal
@@ -49,4 +50,5 @@ application = ProtocolTypeRouter(
         "websocket": OwnPagesOnly(CookieMiddleware(HandshakeLimit(sockets, buckets_of_header))),
     }
 )
+check_apart()
 leave_out_what_is_loaded()

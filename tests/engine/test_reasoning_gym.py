@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -175,6 +176,58 @@ def test_a_helper_that_cannot_start_is_reported(monkeypatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(EnvironmentFailure, match="ends before it answers"):
         env.reset(seed=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "problem"),
+    [
+        ("count_primes", {"min_n": 1, "max_n": 10**9}, "needs more than 2 GB of memory"),
+        ("n_queens", {"n": 40}, "does not take this config: AssertionError"),
+    ],
+)
+def test_a_config_that_asks_for_too_much_is_refused(name: str, config: dict[str, int], problem: str) -> None:
+    with pytest.raises(InvalidArgument, match=problem):
+        make(name, config=config)
+
+
+def test_a_config_that_takes_too_long_is_refused(light: HelperProcess) -> None:
+    with pytest.raises(InvalidArgument, match=r"could not be made with this config\. The light process took too much"):
+        make("letter_counting", config={"endless": True})
+
+
+def test_configs_are_checked_apart_from_those_who_play(checker: source.Checker, light: HelperProcess) -> None:
+    make("letter_counting", config={"min_words": 2})
+    assert (checker.helper.has_process, light.has_process) == (True, False)
+    with checker.helper._lock:  # somebody else's config is checked
+        assert make("letter_counting").reset(seed=0)[0]
+        with pytest.raises(
+            InvalidArgument, match=r"cannot be checked now\. .* is busy with other requests\."
+        ):
+            make("letter_counting", config={"min_words": 3})
+    source.close()
+    assert not checker.helper.has_process
+
+
+def test_checks_of_a_minute_take_so_long_only(checker: source.Checker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "CHECK_SECONDS_PER_MINUTE", 0.1)
+    with pytest.raises(InvalidArgument, match="took too much time"):
+        make("letter_counting", config={"endless": True})
+    with pytest.raises(InvalidArgument, match=r"has checked many configs in the last minute\. Try again later"):
+        make("letter_counting", config={"min_words": 3})
+    monkeypatch.setattr(source, "monotonic", lambda: monotonic() + 61)
+    make("letter_counting", config={"min_words": 3})
+
+
+@pytest.fixture
+def checker(light: HelperProcess, monkeypatch: pytest.MonkeyPatch) -> Iterator[source.Checker]:
+    """What checks configs on a server, without the package."""
+    monkeypatch.setattr(source, "MODULE", light.module)
+    monkeypatch.setattr(source, "LONGEST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(source, "_checker", None)
+    source.check_apart()
+    assert source._checker is not None
+    yield source._checker
+    source._checker.helper.close()
 
 
 @pytest.fixture

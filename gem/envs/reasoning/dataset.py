@@ -38,7 +38,7 @@ from gem.envs.reasoning.datasets import DATASETS
 from gem.envs.sampling import sample_before_reset
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, MissingDependency
 from gem.grading.parsing import extract_last_boxed_answer
-from gem.processes import ProcessTimeout
+from gem.processes import HelperBusy, ProcessTimeout
 from gem.rng import SplitMix64, choice
 from gem.validation.values import check_action
 from gem.views import TextView, View
@@ -90,7 +90,23 @@ class ReasoningGymEnv(Env):
         self._num_random_actions = 0
         self._arguments = {"name": name, "size": size, "dataset_seed": dataset_seed, "config": dict(config or {})}
         if config:
-            self._request("describe")
+            self._check_config()
+
+    def _check_config(self) -> None:
+        """Let the dataset be made once.
+
+        Raises:
+            InvalidArgument: if it does not take the config, or needs too much time or memory with it.
+        """
+        name = self._arguments["name"]
+        try:
+            answer = source.ask("describe", **self._named_arguments())
+        except HelperBusy as busy:
+            raise InvalidArgument(f"The config of {name} cannot be checked now. {busy} Try again later.") from busy
+        except EnvironmentFailure as failure:
+            raise InvalidArgument(f"The dataset {name} could not be made with this config. {failure}") from failure
+        if "error" in answer:
+            raise InvalidArgument(f"The dataset {name} does not take this config: {answer['error']}")
 
     def _start(self) -> tuple[str, Info]:
         assert self.seed is not None
@@ -168,13 +184,15 @@ class ReasoningGymEnv(Env):
         return view
 
     def _request(self, do: str, **request: Any) -> dict[str, Any]:
-        arguments = dict(self._arguments)
-        answer = source.ask(do, dataset=arguments.pop("name"), **arguments, **request)
+        answer = source.ask(do, **self._named_arguments(), **request)
         if "error" not in answer:
             return answer
-        if do == "describe":
-            raise InvalidArgument(f"The dataset {self._arguments['name']} does not take this config: {answer['error']}")
         raise EnvironmentFailure(f"ReasoningGym could not {do} problem {request['seed']}: {answer['error']}")
+
+    def _named_arguments(self) -> dict[str, Any]:
+        """The arguments, as the helper names them."""
+        arguments = dict(self._arguments)
+        return {"dataset": arguments.pop("name"), **arguments}
 
 
 @cache

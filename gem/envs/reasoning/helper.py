@@ -28,8 +28,10 @@ MAX_ATTEMPTS = 20
 """Indices tried for a problem. A few problems of a few datasets cannot be generated; then another index is used."""
 STRIDE = 1_000_003
 """The distance between the indices tried for a problem."""
-CPU_SECONDS = {"describe": 60.0, "problem": 60.0, "score": 10.0}
-"""CPU seconds that a request may take; one that needs more ends this process."""
+CPU_SECONDS = {"describe": 10.0, "problem": 20.0, "score": 10.0}
+"""CPU seconds that a request may take; one that needs more ends this process. Without a config, one is enough."""
+MAX_MEMORY_BYTES = 2 * 2**30
+"""The memory of this process. All datasets together, without a config, take an eighth of it."""
 
 DRAWING = (
     *("matplotlib", "matplotlib.animation", "matplotlib.collections", "matplotlib.pyplot"),
@@ -49,6 +51,7 @@ def serve() -> None:
         sys.modules.setdefault(name, _Unused(name))
     import reasoning_gym  # noqa: F401, PLC0415 (takes seconds; only this process pays them)
 
+    _limit_memory()
     for line in sys.stdin:
         request = json.loads(line)
         _limit(CPU_SECONDS[request["do"]])
@@ -71,6 +74,17 @@ def _limit(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
 
 
+def _limit_memory() -> None:
+    """Let requests that need more than `MAX_MEMORY_BYTES` fail, where the system can."""
+    try:
+        import resource  # noqa: PLC0415 (not on Windows)
+    except ImportError:
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = MAX_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MAX_MEMORY_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
 def _write(answers: IO[str], answer: dict[str, Any]) -> None:
     answers.write(json.dumps(answer) + "\n")
     answers.flush()
@@ -79,6 +93,8 @@ def _write(answers: IO[str], answer: dict[str, Any]) -> None:
 def _handle(request: Request) -> dict[str, Any]:
     try:
         return HANDLERS[request["do"]](request)
+    except MemoryError:
+        return {"error": f"it needs more than {MAX_MEMORY_BYTES // 2**30} GB of memory"}
     except Exception as error:  # noqa: BLE001 (the datasets raise anything; the caller decides what it means)
         return {"error": f"{type(error).__name__}: {error}"}
 

@@ -114,6 +114,13 @@ def test_the_form_takes_a_plan_and_says_what_is_wrong_with_it(as_ada: Client) ->
     assert "Write a plan" in as_ada.post("/studies/new/", {"study": "own"}).content.decode()
 
 
+def test_a_plan_that_asks_an_environment_for_too_much_is_refused_with_the_reason(client: Client) -> None:
+    stage = {"env_id": "rg:count_primes", "updates": 2, "env_kwargs": {"config": {"min_n": 1, "max_n": 10**9}}}
+    plan = {key: value for key, value in PLAN.items() if key != "name"} | {"environments": {"primes": stage}}
+    answer = client.post("/studies/estimate/", {"study": "own", "plan": json.dumps(plan), "seeds": "2"})
+    assert "count_primes does not take this config: it needs more than 2 GB of memory" in tight(answer)
+
+
 def test_a_visitor_logs_in_first_and_keeps_the_entries(client: Client) -> None:
     answer = client.post("/studies/new/", {"study": "gamma", "seeds": "7"})
     assert answer.status_code == 302
