@@ -43,6 +43,7 @@ class PushConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     pump: asyncio.Task[None] | None = None
     person = ""
     minute, messages = 0, 0
+    is_closed = False
 
     async def connect(self) -> None:
         """Admit the person if the row and the limits allow it, and begin to send events."""
@@ -54,7 +55,7 @@ class PushConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         except DatabaseError:
             joined = TRY_LATER
         if isinstance(joined, int):
-            await self.close(joined)
+            await self.end(joined)
             return
         self.listener = joined
         self.pump = asyncio.create_task(self._send_all(joined))
@@ -74,13 +75,22 @@ class PushConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Ignore a few short messages, and close the socket above the limits."""
         if len(text_data or bytes_data or "") > MAX_MESSAGE_CHARACTERS:
-            await self.close(TOO_BIG)
+            await self.end(TOO_BIG)
             return
         minute = int(time.monotonic() / 60)
         self.messages = self.messages + 1 if minute == self.minute else 1
         self.minute = minute
         if self.messages > MAX_MESSAGES_PER_MINUTE:
-            await self.close(NOT_ACCEPTED)
+            await self.end(NOT_ACCEPTED)
+
+    async def end(self, code: int) -> None:
+        """Close the socket, once, and send nothing afterwards: that would be an error of the server."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        if self.pump is not None and self.pump is not asyncio.current_task():
+            self.pump.cancel()
+        await self.close(code)
 
     async def disconnect(self, code: int) -> None:
         """Stop sending, and give back the listener and the place in the socket count."""
@@ -98,7 +108,7 @@ class PushConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             while True:
                 await self.send(await listener.next())
         except Closed as closed:
-            await self.close(closed.code)
+            await self.end(closed.code)
         except OSError:  # the client has gone; `disconnect` follows
             pass
 
