@@ -99,7 +99,7 @@ class EnvironmentField(forms.CharField):
         env_id: str = super().clean(value)
         try:
             spec = registry.spec(env_id)
-        except UnknownEnvironment as error:
+        except UsageError as error:
             raise forms.ValidationError(str(error)) from error
         missing = spec.missing_packages()
         if missing:

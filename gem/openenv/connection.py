@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gem.errors import EnvironmentFailure, InvalidArgument, ServerNotThere
+from gem.errors import EnvironmentFailure, ServerNotThere, UnknownEnvironment
 from gem.net.errors import ConnectionFailed
 from gem.net.http import AddressGuard, GuardedClient, HttpError, UnrestrictedGuard
 from gem.openenv.wire import CAPACITY_REACHED, frame
@@ -154,14 +154,21 @@ def allowed_addresses() -> AddressGuard:
     """The guard for the addresses of servers, as the environment variable says.
 
     Raises:
-        InvalidArgument: if no server may be connected to.
+        UnknownEnvironment: if no server may be connected to.
     """
+    check_that_servers_are_allowed()
     allowed = os.environ.get(ADDRESSES_VARIABLE)
-    if allowed is None:
-        return UnrestrictedGuard()
-    if allowed.strip() == NO_ADDRESS:
-        raise InvalidArgument("Environments of other servers are not played here. Play them on your own machine.")
-    return AddressGuard(allowed.split())
+    return UnrestrictedGuard() if allowed is None else AddressGuard(allowed.split())
+
+
+def check_that_servers_are_allowed() -> None:
+    """Check that the environment variable does not say that no server may be connected to.
+
+    Raises:
+        UnknownEnvironment: if it does.
+    """
+    if os.environ.get(ADDRESSES_VARIABLE, "").strip() == NO_ADDRESS:
+        raise UnknownEnvironment("Environments of other servers are not played here. Play them on your own machine.")
 
 
 def checked_answer(answer: object) -> Answer:

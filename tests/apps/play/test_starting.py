@@ -63,6 +63,15 @@ def test_an_address_with_a_near_miss_names_the_environment(address: str) -> None
     assert "/environments/game:GuessTheNumber-v0/" in answer.content.decode()
 
 
+@pytest.mark.parametrize("address", ["/play/new/", "/play/watch/new/", "/play/duel/new/"])
+@pytest.mark.parametrize("env_id", ["openenv:http:++127.0.0.1:9", "openenv:", "openenv:http://[", "openenv:\0"])
+def test_environments_of_other_servers_are_not_played(address: str, env_id: str) -> None:
+    answer = Person().client.post(address, {"env_id": env_id, "agent": "random", "first": "random", "second": "random"})
+    assert answer.status_code == 422
+    if "\0" not in env_id:
+        assert "Environments of other servers are not played here" in answer.content.decode()
+
+
 def test_a_button_elsewhere_gets_the_sentence_as_a_notice() -> None:
     answer = Person().client.post("/play/new/", {"env_id": GUESS, "seed": "x"}, headers={"HX-Request": "true"})
     assert answer.status_code == 422

@@ -165,7 +165,7 @@ def test_what_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnknownEnvironment):
         gem.make("openenvs:http://host")
     monkeypatch.setenv("GEM_OPENENV_ADDRESSES", "none")
-    with pytest.raises(InvalidArgument, match="not played here"):
+    with pytest.raises(UnknownEnvironment, match="not played here"):
         gem.make("openenv:http://127.0.0.1:9")
     monkeypatch.setenv("GEM_OPENENV_ADDRESSES", "")
     with pytest.raises(EnvironmentFailure, match="public address"):
