@@ -302,8 +302,8 @@ def _remote_spec(env_id: str) -> EnvSpec:
         InvalidArgument: if the rest is no address.
         UnknownEnvironment: if this process connects to no server.
     """
-    from gem.net.http import check_url  # noqa: PLC0415 (only where there are such environments)
-    from gem.openenv.connection import check_that_servers_are_allowed  # noqa: PLC0415
+    from gem.net.addresses import check_that_servers_are_allowed  # noqa: PLC0415 (only for such environments)
+    from gem.net.http import check_url  # noqa: PLC0415
 
     check_that_servers_are_allowed()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from collections.abc import Iterable
 
-from gem.errors import InvalidArgument
+from gem.errors import InvalidArgument, UnknownEnvironment
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -25,6 +26,11 @@ _SPECIAL_NETWORKS = [
     )
 ]
 """Networks that IANA assigns to documentation, anycast relays and the like, although `is_global` is true for them."""
+
+ADDRESSES_VARIABLE = "GEM_OPENENV_ADDRESSES"
+"""The environment variable with the networks that may be connected to besides global addresses, separated by spaces, as
+`AddressGuard` takes them. Without it every address may be; with `none` no server is."""
+NO_ADDRESS = "none"
 
 
 class AddressGuard:
@@ -83,3 +89,24 @@ def _parse_entry(entry: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Netw
         raise InvalidArgument(
             f"{entry!r} is no network with a port: write 10.1.0.0/16:8000, 127.0.0.0/8:* or [::1/128]:*."
         ) from error
+
+
+def allowed_addresses() -> AddressGuard:
+    """The guard for the addresses of OpenEnv's servers, as the environment variable says.
+
+    Raises:
+        UnknownEnvironment: if no server may be connected to.
+    """
+    check_that_servers_are_allowed()
+    allowed = os.environ.get(ADDRESSES_VARIABLE)
+    return UnrestrictedGuard() if allowed is None else AddressGuard(allowed.split())
+
+
+def check_that_servers_are_allowed() -> None:
+    """Check that the environment variable does not say that no server may be connected to.
+
+    Raises:
+        UnknownEnvironment: if it does.
+    """
+    if os.environ.get(ADDRESSES_VARIABLE, "").strip() == NO_ADDRESS:
+        raise UnknownEnvironment("Environments of other servers are not played here. Play them on your own machine.")

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gem.errors import EnvironmentFailure, ServerNotThere, UnknownEnvironment
+from gem.errors import EnvironmentFailure, ServerNotThere
+from gem.net.addresses import AddressGuard
 from gem.net.errors import ConnectionFailed
-from gem.net.http import AddressGuard, GuardedClient, HttpError, UnrestrictedGuard
+from gem.net.http import GuardedClient, HttpError
 from gem.openenv.wire import CAPACITY_REACHED, frame
 from gem.tools.mcp.loop import wait
 
-ADDRESSES_VARIABLE = "GEM_OPENENV_ADDRESSES"
-"""The environment variable with the networks that may be connected to besides global addresses, separated by spaces, as
-`AddressGuard` takes them. Without it every address may be; with `none` no server is."""
-NO_ADDRESS = "none"
 MAX_BYTES = 4 * 1024 * 1024
 GRACE_SECONDS = 5.0
 CAPACITY_PATIENCE = 1.0
@@ -148,27 +144,6 @@ class Connection:
 def _says_it_is_full(reply: Mapping[str, Any]) -> bool:
     error = reply.get("data")
     return reply.get("type") == "error" and isinstance(error, dict) and error.get("code") == CAPACITY_REACHED
-
-
-def allowed_addresses() -> AddressGuard:
-    """The guard for the addresses of servers, as the environment variable says.
-
-    Raises:
-        UnknownEnvironment: if no server may be connected to.
-    """
-    check_that_servers_are_allowed()
-    allowed = os.environ.get(ADDRESSES_VARIABLE)
-    return UnrestrictedGuard() if allowed is None else AddressGuard(allowed.split())
-
-
-def check_that_servers_are_allowed() -> None:
-    """Check that the environment variable does not say that no server may be connected to.
-
-    Raises:
-        UnknownEnvironment: if it does.
-    """
-    if os.environ.get(ADDRESSES_VARIABLE, "").strip() == NO_ADDRESS:
-        raise UnknownEnvironment("Environments of other servers are not played here. Play them on your own machine.")
 
 
 def checked_answer(answer: object) -> Answer:

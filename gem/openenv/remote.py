@@ -32,8 +32,9 @@ from typing import Any
 
 from gem.core import Env, Info, State, Step, reading_state
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
+from gem.net.addresses import allowed_addresses
 from gem.net.http import check_url
-from gem.openenv.connection import Answer, Connection, allowed_addresses, checked_answer
+from gem.openenv.connection import Answer, Connection, checked_answer
 from gem.openenv.random_actions import draw_action_text, draw_fields, text_field_of
 from gem.rng import SplitMix64
 from gem.validation.values import check_action

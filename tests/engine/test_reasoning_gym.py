@@ -200,9 +200,7 @@ def test_configs_are_checked_apart_from_those_who_play(checker: source.Checker, 
     assert (checker.helper.has_process, light.has_process) == (True, False)
     with checker.helper._lock:  # somebody else's config is checked
         assert make("letter_counting").reset(seed=0)[0]
-        with pytest.raises(
-            InvalidArgument, match=r"cannot be checked now\. .* is busy with other requests\."
-        ):
+        with pytest.raises(InvalidArgument, match=r"cannot be checked now\. .* is busy with other requests\."):
             make("letter_counting", config={"min_words": 3})
     source.close()
     assert not checker.helper.has_process

@@ -11,7 +11,7 @@ import pytest
 import gem
 from gem.evaluation.intervals import SeedSums, estimate_return, estimate_share
 from gem.evaluation.scores import Outcome, interval, pool, summarize
-from gem.openenv.connection import ADDRESSES_VARIABLE
+from gem.net.addresses import ADDRESSES_VARIABLE
 from gem.registry import ENV_REGISTRY
 from gem.wrappers.record_episodes import RecordEpisodes
 from tests.engine.cli.conftest import Run

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from gem.net.addresses import allowed_addresses
 from gem.net.http import check_url
-from gem.openenv.connection import Answer, Connection, Response, allowed_addresses, checked_answer
+from gem.openenv.connection import Answer, Connection, Response, checked_answer
 from gem.openenv.random_actions import draw_fields
 from gem.openenv.wire import frame
 from gem.rng import SplitMix64
