@@ -7,6 +7,7 @@ when its input ends.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -82,7 +83,8 @@ def _limit_memory() -> None:
         return
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = MAX_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MAX_MEMORY_BYTES, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def _write(answers: IO[str], answer: dict[str, Any]) -> None:
