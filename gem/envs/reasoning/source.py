@@ -16,10 +16,10 @@ FOLDER = "gem-reasoning-"
 """The prefix of the helper's temporary working directory, into which some problems of codeio write files."""
 
 MODULE, NAME = "gem.envs.reasoning.helper", "The process that makes ReasoningGym's problems"
-LONGEST_WAIT_SECONDS = 5.0
-"""How long the check of a config waits for those of others, where they are checked apart."""
+LONGEST_WAIT_SECONDS = 2.0
+"""How long the check of a config waits for those of others, where they are made apart."""
 CHECK_SECONDS_PER_MINUTE = 20.0
-"""The time of all checks in a minute, where they are made apart; then none begins for a while."""
+"""The time of all checks in a minute, where they are made apart; after it none begins for a while."""
 
 _source = HelperProcess(MODULE, NAME, folder=FOLDER)
 _checker: Checker | None = None
