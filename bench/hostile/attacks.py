@@ -35,6 +35,7 @@ BOMBS = (
 )
 ENDLESS = "```python\nwhile True:\n    pass\n```"
 LOOP = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+VARIANTS = {name: {"title": name, "settings": {"entropy_bonus": bonus}} for name, bonus in (("a", 0.01), ("b", 0.02))}
 BODY_BYTES = 1_000_000
 DRIP_SECONDS = 5.0
 """Interval at which an unfinished body gets another byte."""
@@ -99,6 +100,23 @@ async def show(visitor: Visitor, number: int) -> None:
         await asyncio.sleep(PAUSE_SECONDS)
 
 
+async def costly_plan(visitor: Visitor, number: int) -> None:
+    """Ask what a study costs whose environments take long to make, or much memory."""
+    environments = {
+        f"e{place}": {
+            "env_id": "rg:count_primes",
+            "updates": 2,
+            "env_kwargs": {"config": {"min_n": 1, "max_n": (10**7 if place % 2 else 10**9) + 1000 * number + place}},
+        }
+        for place in range(20)
+    }
+    plan = {"title": "t", "question": "q?", "environments": environments, "variants": VARIANTS}
+    fields = {"study": "own", "plan": json.dumps(plan), "seeds": 2}
+    answer = await visitor.post("/studies/estimate/", fields, page="/studies/new/")
+    if answer.status == 429:
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
 async def unfinished_body(visitor: Visitor, _number: int) -> None:
     """Announce a form and send a byte of it now and then."""
     head = (
@@ -134,6 +152,7 @@ ATTACKS: Mapping[str, Attack] = {
     "logins": Attack(30, "guess passwords at the same time", login),
     "shows": Attack(14, "guests without cookies start agents, from one address", show, False, False, True),
     "shows-apart": Attack(14, "guests without cookies start agents, from 14 addresses", show, False, False),
+    "plans": Attack(20, "guests ask what studies cost whose environments take long to make", costly_plan),
     "bodies": Attack(800, "send bodies that never end, from one address", unfinished_body, shares_address=True),
 }
 

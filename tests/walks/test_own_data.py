@@ -34,6 +34,7 @@ def test_anybody_reports_an_episode_from_its_page(page: Page) -> None:
     page.locator("#play-now [role=gridcell]").nth(12).click()
     page.wait_for_url("**/episodes/**")
     page.get_by_role("link", name="Report this episode").click()
+    expect(page.get_by_label("What is wrong with it?")).to_be_visible()
     check_looks(page)
     page.get_by_label("What is wrong with it?").fill("It shows a secret.")
     page.get_by_role("button", name="Send report").click()

@@ -51,6 +51,7 @@ def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
 def test_a_visitor_plays_the_daily_seed_and_looks_at_the_agents(page: Page) -> None:
     page.goto("/")
     page.locator("#daily").get_by_role("link", name="Play").click()
+    expect(page.get_by_role("heading", level=1, name="Daily seed")).to_be_visible()
     check_looks(page)
     page.get_by_role("button", name="Play today’s seed").click()
     expect(page.locator("#board")).to_be_visible()
@@ -63,6 +64,7 @@ def test_a_visitor_plays_the_daily_seed_and_looks_at_the_agents(page: Page) -> N
     check_looks(page)
 
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Agents").click()
+    expect(page.get_by_role("heading", level=1, name="Agents")).to_be_visible()
     check_looks(page)
     page.get_by_role("row", name=re.compile("expert")).get_by_role("link").first.click()
     expect(page.get_by_role("heading", name="Results by environment")).to_be_visible()

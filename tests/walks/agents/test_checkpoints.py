@@ -37,6 +37,7 @@ def test_what_is_wrong_with_a_checkpoint_is_said_and_another_one_may_follow(
     page.set_default_timeout(TRIED_MS)  # a click waits for the page that it leads to
     page.goto("/agents/")
     page.get_by_role("link", name="Upload a checkpoint").click()
+    expect(page.get_by_label("Archive")).to_be_visible()
     check_looks(page)
 
     page.get_by_label("Archive").set_input_files(archive(tmp_path, "pytorch_model.bin"))
