@@ -156,7 +156,6 @@ def _runs_here(recipe: Recipe) -> bool:
 
 def installing() -> str:
     """A sentence about why no training can start now; empty if PyTorch is installed."""
-    importlib.invalidate_caches()
     if importlib.util.find_spec("torch") is not None:
         return ""
     try:

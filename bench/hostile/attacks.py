@@ -110,7 +110,7 @@ async def costly_plan(visitor: Visitor, number: int) -> None:
         }
         for place in range(20)
     }
-    plan = {"title": "t", "question": "q?", "environments": environments, "variants": VARIANTS}
+    plan = {"title": "t", "question": "q?", "seeds": 2, "environments": environments, "variants": VARIANTS}
     fields = {"study": "own", "plan": json.dumps(plan), "seeds": 2}
     answer = await visitor.post("/studies/estimate/", fields, page="/studies/new/")
     if answer.status == 429:

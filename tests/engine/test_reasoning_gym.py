@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import gem
-from gem.envs.reasoning import source
+from gem.envs.reasoning import helper, source
 from gem.envs.reasoning.answers import is_safe
 from gem.envs.reasoning.dataset import ReasoningGymEnv
 from gem.envs.reasoning.datasets import DATASETS
@@ -188,6 +188,20 @@ def test_a_helper_that_cannot_start_is_reported(monkeypatch) -> None:
 def test_a_config_that_asks_for_too_much_is_refused(name: str, config: dict[str, int], problem: str) -> None:
     with pytest.raises(InvalidArgument, match=problem):
         make(name, config=config)
+
+
+def test_what_was_asked_before_is_forgotten_when_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = [MemoryError(), None, MemoryError(), MemoryError()]
+
+    def describe(_: helper.Request) -> dict[str, Any]:
+        if error := short.pop(0):
+            raise error
+        return {}
+
+    monkeypatch.setitem(helper.HANDLERS, "describe", describe)
+    assert helper._handle({"do": "describe"}) == {}
+    assert helper._handle({"do": "describe"}) == {"error": "it needs more than 2 GB of memory"}
+    assert short == []
 
 
 def test_a_config_that_takes_too_long_is_refused(light: HelperProcess) -> None:

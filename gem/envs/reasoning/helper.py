@@ -94,7 +94,12 @@ def _write(answers: IO[str], answer: dict[str, Any]) -> None:
 
 def _handle(request: Request) -> dict[str, Any]:
     try:
-        return HANDLERS[request["do"]](request)
+        try:
+            return HANDLERS[request["do"]](request)
+        except MemoryError:  # what was asked before may take it
+            _entry.cache_clear()
+            _dataset.cache_clear()
+            return HANDLERS[request["do"]](request)
     except MemoryError:
         return {"error": f"it needs more than {MAX_MEMORY_BYTES // 2**30} GB of memory"}
     except Exception as error:  # noqa: BLE001 (the datasets raise anything; the caller decides what it means)
