@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -202,6 +203,15 @@ def test_what_was_asked_before_is_forgotten_when_memory_is_short(monkeypatch: py
     assert helper._handle({"do": "describe"}) == {}
     assert helper._handle({"do": "describe"}) == {"error": "it needs more than 2 GB of memory"}
     assert short == []
+
+
+def test_a_check_on_a_server_keeps_no_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(helper, "_dataset", lru_cache(lambda name, *_: made.append(name)))
+    request = {"do": "describe", "dataset": "gcd", "size": 500, "dataset_seed": 42, "config": {"min_numbers": 2}}
+    for more in ({}, {}, {"forget": True}, {"forget": True}):
+        assert helper._handle({**request, **more}) == {}
+    assert len(made) == 3
 
 
 def test_a_config_that_takes_too_long_is_refused(light: HelperProcess) -> None:

@@ -107,8 +107,9 @@ def _handle(request: Request) -> dict[str, Any]:
 
 
 def describe(request: Request) -> dict[str, Any]:
-    """Make the dataset to check its arguments."""
-    _dataset(request["dataset"], request["size"], request["dataset_seed"], json.dumps(request["config"]))
+    """Make the dataset to check its arguments. With `forget` it is not kept for problems."""
+    make = _dataset.__wrapped__ if request.get("forget") else _dataset
+    make(request["dataset"], request["size"], request["dataset_seed"], json.dumps(request["config"]))
     return {}
 
 

@@ -43,7 +43,7 @@ class Checker:
         if sum(seconds for when, seconds in tuple(self._checks) if when > began - 60) > CHECK_SECONDS_PER_MINUTE:
             raise HelperBusy(f"{NAME} has checked many configs in the last minute.")
         try:
-            return self.helper.call(**request)
+            return self.helper.call(forget=True, **request)
         finally:
             self._checks.append((began, monotonic() - began))
 
