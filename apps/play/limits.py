@@ -14,6 +14,7 @@ from apps.accounts.rate_limit import take
 from apps.episodes.errors import TooFast
 
 HINTS_PER_MINUTE = 30
+"""For people without an account; people with one have four times as many."""
 
 
 def check_start(request: HttpRequest) -> None:
@@ -22,8 +23,8 @@ def check_start(request: HttpRequest) -> None:
     Raises:
         TooFast: the limit `STARTS_PER_MINUTE` is reached; people with an account have four times as many.
     """
-    nothing = "You can start {size} episodes per minute and have reached that limit. Nothing was started."
-    _count("start", request, settings.STARTS_PER_MINUTE, nothing)
+    sentence = "You can start {size} episodes per minute and have reached that limit. Nothing was started."
+    _count("start", request, settings.STARTS_PER_MINUTE, sentence)
 
 
 def check_hint(request: HttpRequest) -> None:
@@ -36,6 +37,7 @@ def check_hint(request: HttpRequest) -> None:
 
 
 def _count(kind: str, request: HttpRequest, per_minute: int, sentence: str) -> None:
+    """Take a token for this person; without one, raise `TooFast` with the sentence, into which `{size}` is filled."""
     if request.user.is_authenticated:
         buckets = [(f"{kind}:user:{request.user.pk}", 4 * per_minute)]
     else:

@@ -29,7 +29,9 @@ TARGET_DRAWS_PER_FLOOR = 6
 MAX_FLOORS = 400
 """Floors drawn for a large room before giving up, after some seconds; with turns enough for the boxes, tens will do."""
 TURNS_PER_SMALL_CELL, TURNS_PER_BOX_AND_CELL, MAX_PLANNED_TURNS = 4, 2, 1000
-"""More turns than these do not make a solution longer, or no room would have one that is long enough."""
+"""Turns for which there are rooms. If no room is found that takes more turns, one is made for these."""
+HOPELESS = 3
+"""No small room takes so many times the turns above: a search for one is left out."""
 MAX_SMALL_CELLS = 16
 """A room with at most this many cells inside is small: its start is drawn uniformly."""
 MIN_SMALL_FLOOR_SHARE = 9 / 16
@@ -74,11 +76,15 @@ def make_room(rng: RandomSource, rows: int, cols: int, num_boxes: int, max_turns
         EnvironmentFailure: if the search for a room has failed.
     """
     cells = (rows - 2) * (cols - 2)
+    turns = min(max_turns, MAX_PLANNED_TURNS)
     if cells <= MAX_SMALL_CELLS:
-        start = draw_small_start(rng, rows, cols, num_boxes, min(max_turns, TURNS_PER_SMALL_CELL * cells))
+        enough, draw = TURNS_PER_SMALL_CELL * cells, draw_small_start
+        turns = turns if turns <= HOPELESS * enough else enough
     else:
-        planned_turns = min(max_turns, TURNS_PER_BOX_AND_CELL * num_boxes * cells, MAX_PLANNED_TURNS)
-        start = draw_large_start(rng, rows, cols, num_boxes, planned_turns)
+        enough, draw = TURNS_PER_BOX_AND_CELL * num_boxes * cells, draw_large_start
+    start = draw(rng, rows, cols, num_boxes, turns)
+    if start is None and turns > enough:
+        start = draw(rng, rows, cols, num_boxes, enough)
     if start is None:
         raise EnvironmentFailure(
             f"No Sokoban room of {rows} by {cols} with {num_boxes} boxes that takes {max_turns} turns was found. "
