@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +27,7 @@ from gem.credit import Credit, CreditUnit, Turns, by_token, by_turn
 from gem.errors import GemError
 from gem.rng import SplitMix64, shuffle
 from gem.training.collecting.batch import PlayedEpisode
+from gem.training.optimizers import Optimizers
 from gem.training.policy.contexts import TokenSequence
 from gem.training.policy.policies import Policy, tf32_matmul
 from gem.training.policy.sampler import microbatches
@@ -37,8 +39,9 @@ SHUFFLE_KEY = 3
 MAX_LOGITS = 2**28
 """How many logits are computed at once, a gigabyte of float32. Logits of more tokens are computed in pieces, and again
 for the gradient: with a vocabulary of 150,000 those of 16,384 tokens would take 10 gigabytes, several times over."""
-WEIGHT_DECAY = 0.0
-BETAS = (0.9, 0.95)
+ENTROPY_GAIN, ENTROPY_BONUS_RANGE = 0.15, (0.01, 5.0)
+"""How quickly a bonus follows the target entropy: by this power of e in an update that has no entropy left; and how
+many times smaller and larger than at the start it may become."""
 
 
 class NonFiniteGradient(GemError):
@@ -118,6 +121,8 @@ class UpdateStats:
     gradient_norm: float = 0.0
     """Norm of the gradient before clipping."""
     learning_rate: float = 0.0
+    entropy_bonus: float = 0.0
+    """Reward for a nat of entropy in this update."""
     zero_advantage_share: float = 0.0
     """Share of turns with an advantage of 0, from which nothing is learned; with GRPO, those of groups whose episodes
     all have the same return."""
@@ -126,7 +131,7 @@ class UpdateStats:
 
 
 class Learner:
-    """The optimizer and the loss.
+    """The optimizers and the loss.
 
     Args:
         reference: the policy from which `kl_coefficient` penalizes divergence; None if that is the policy itself
@@ -138,43 +143,35 @@ class Learner:
     ) -> None:
         self.spec, self.policy, self.processes, self.reference = spec, policy, processes, reference
         self.parameters = {name: parameter for name, parameter in policy.named_parameters() if parameter.requires_grad}
-        self.optimizer = torch.optim.AdamW(
-            self._parameter_groups(), lr=spec.learning_rate, betas=BETAS, weight_decay=WEIGHT_DECAY
-        )
+        self.optimizers = Optimizers(spec, policy, self.parameters)
         self.device = next(policy.parameters()).device
         self._entropy_bonus = spec.entropy_bonus
 
-    def learn(self, batch: Sequence[TrainingExample], update: int) -> UpdateStats:
+    def learn(
+        self, batch: Sequence[TrainingExample], update: int, last: Mapping[str, float] = MappingProxyType({})
+    ) -> UpdateStats:
         """Make the optimizer steps of one update.
+
+        Args:
+            update: its number, the first being 0.
+            last: metrics of the update before, which an adaptive entropy bonus follows.
 
         Raises:
             NonFiniteGradient: before a step whose gradient is infinite or not a number; the policy is then as it was
                 before that step.
         """
         rate = learning_rate(self.spec, update)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate * group["rate_factor"]
+        self.optimizers.set_learning_rate(rate)
         totals = _UpdateTotals()
-        self._entropy_bonus = entropy_bonus(self.spec, update)
+        self._entropy_bonus = entropy_bonus(self.spec, update, last)
         for epoch in range(self.spec.epochs):
             order = list(range(len(batch)))
             shuffle(SplitMix64(self.spec.seed, SHUFFLE_KEY, update, epoch, self.processes.rank), order)
             for first in range(self.spec.minibatches):
                 minibatch = [batch[i] for i in order[first :: self.spec.minibatches]]
                 if not self._step(minibatch, totals):
-                    return totals.averages(self.processes, rate)
-        return totals.averages(self.processes, rate)
-
-    def _parameter_groups(self) -> list[dict[str, Any]]:
-        """The optimizer's groups of parameters, each with the factor by which its learning rate is scaled."""
-        head = self.policy.value_head
-        if head is None or not self.spec.critic_learning_rate:
-            return [{"params": list(self.parameters.values()), "rate_factor": 1.0}]
-        critic = list(head.parameters())
-        critic_ids = {id(parameter) for parameter in critic}
-        others = [parameter for parameter in self.parameters.values() if id(parameter) not in critic_ids]
-        rate_factor = self.spec.critic_learning_rate / self.spec.learning_rate
-        return [{"params": others, "rate_factor": 1.0}, {"params": critic, "rate_factor": rate_factor}]
+                    return totals.averages(self.processes, rate, self._entropy_bonus)
+        return totals.averages(self.processes, rate, self._entropy_bonus)
 
     def _step(self, minibatch: Sequence[TrainingExample], totals: _UpdateTotals) -> bool:
         """Make one optimizer step; return False without one if the policy has diverged farther than `target_kl`."""
@@ -185,7 +182,7 @@ class Learner:
                 float(sum(len(example.value_targets) for example in minibatch)),
             ]
         )
-        self.optimizer.zero_grad(set_to_none=False)
+        self.optimizers.zero_grad()
         lengths = [len(example.sequence.tokens) for example in minibatch]
         for indices in microbatches(lengths, self.spec.microbatch_tokens):
             with autocast(self.spec, self.device):
@@ -204,7 +201,7 @@ class Learner:
                 f"The gradient is {norm}, so the weights would no longer be numbers. Look at the batch, and try a "
                 "lower learning rate, a shorter gradient (gradient_clip), or float32."
             )
-        self.optimizer.step()
+        self.optimizers.step()
         totals.gradient_norms.append(norm)
         return True
 
@@ -293,9 +290,25 @@ def learning_rate(spec: TrainingSpec, update: int) -> float:
     return spec.learning_rate * warm * _remaining_share(spec.schedule, update / spec.updates)
 
 
-def entropy_bonus(spec: TrainingSpec, update: int) -> float:
-    """The reward for a nat of entropy in an update; the first update is 0."""
-    return spec.entropy_bonus * _remaining_share(spec.entropy_schedule, update / spec.updates)
+def entropy_bonus(spec: TrainingSpec, update: int, last: Mapping[str, float] = MappingProxyType({})) -> float:
+    """The reward for a nat of entropy in an update.
+
+    With a target entropy, the bonus of the last update is raised where the entropy was below the target, and lowered
+    where it was above.
+
+    Args:
+        update: its number, the first being 0.
+        last: metrics of the update before; empty before the first one.
+    """
+    remaining = _remaining_share(spec.entropy_schedule, update / spec.updates)
+    if not spec.target_entropy:
+        return spec.entropy_bonus * remaining
+    bonus = last.get("entropy_bonus", spec.entropy_bonus)
+    if "entropy" in last:
+        target = spec.target_entropy * remaining
+        bonus *= math.exp(ENTROPY_GAIN * max(-1.0, 1 - last["entropy"] / target))
+    lowest, highest = (spec.entropy_bonus * factor for factor in ENTROPY_BONUS_RANGE)
+    return min(max(bonus, lowest), highest)
 
 
 def _remaining_share(schedule: Schedule, done: float) -> float:
@@ -365,11 +378,12 @@ class _UpdateTotals:
     gradient_norms: list[float] = field(default_factory=list)
     """The norm of each step, the same in every process."""
 
-    def averages(self, processes: Processes, rate: float) -> UpdateStats:
+    def averages(self, processes: Processes, rate: float, bonus: float) -> UpdateStats:
         """The statistics over all processes, the same in each of them.
 
         Args:
             rate: the learning rate of the update.
+            bonus: its entropy bonus.
         """
         token_sums = [self.entropy, self.kl, self.kl_reference, self.clipped]
         turn_sums = [self.policy_loss, self.value_loss, self.zero_advantages]
@@ -379,5 +393,5 @@ class _UpdateTotals:
         steps = len(self.gradient_norms)
         norm = math.fsum(self.gradient_norms) / max(steps, 1)
         return UpdateStats(
-            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, zero_share, float(steps)
+            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, bonus, zero_share, float(steps)
         )

@@ -24,6 +24,7 @@ from safetensors.torch import load_file, save_file
 from gem.errors import UsageError
 from gem.training.collecting.pool import Pool
 from gem.training.learner import Learner
+from gem.training.optimizers import CRITIC_PREFIX
 from gem.training.policy.policies import Policy
 from gem.training.progress import Progress
 from gem.training.run_folder import update_name
@@ -32,9 +33,6 @@ from gem.version import __version__
 
 CARD, TRAINER_STATE = "card.json", "trainer.json"
 TRAINER_TENSORS = "trainer.safetensors"
-MOMENTS = ("exp_avg", "exp_avg_sq")
-"""The optimizer's state of a parameter, as AdamW names it."""
-CRITIC_PREFIX = "value_head."
 
 
 def save(folder: Path, learner: Learner, spec: TrainingSpec, progress: Progress, pool: Pool | None = None) -> Path:
@@ -92,7 +90,7 @@ def restore(path: Path, learner: Learner) -> Progress:
         tensors = load_file(path / TRAINER_TENSORS, device=str(learner.device))
         progress: dict[str, Any] = json.loads((path / TRAINER_STATE).read_text(encoding="utf-8"))
         _restore_critic(learner.policy, tensors)
-        _restore_optimizer(learner, tensors, progress.pop("steps"))
+        learner.optimizers.restore(tensors, progress.pop("steps"))
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise UsageError(f"The training cannot go on from {path}: {type(error).__name__}: {error}.") from error
     return Progress(**progress)
@@ -126,18 +124,12 @@ def _make_card(spec: TrainingSpec, progress: Progress) -> dict[str, Any]:
 
 def _write_trainer(draft: Path, learner: Learner, progress: Progress) -> None:
     """Write the optimizer's state, the critic and the progress."""
-    tensors: dict[str, torch.Tensor] = {}
-    steps = 0
-    for name, parameter in learner.parameters.items():
-        state = learner.optimizer.state.get(parameter)
-        if state:
-            steps = int(state["step"])
-            tensors |= {f"{moment}.{name}": state[moment].detach().cpu().contiguous() for moment in MOMENTS}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.optimizers.state().items()}
     if learner.policy.value_head is not None:
         weights = learner.policy.value_head.state_dict()
         tensors |= {CRITIC_PREFIX + name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
     save_file(tensors, draft / TRAINER_TENSORS)
-    content = json.dumps({**asdict(progress), "steps": steps}, indent=2)
+    content = json.dumps({**asdict(progress), "steps": learner.optimizers.steps}, indent=2)
     (draft / TRAINER_STATE).write_text(content + "\n", encoding="utf-8")
 
 
@@ -151,18 +143,6 @@ def _restore_critic(policy: Policy, tensors: Mapping[str, torch.Tensor]) -> None
         }
         if weights:
             policy.value_head.load_state_dict(weights)
-
-
-def _restore_optimizer(learner: Learner, tensors: Mapping[str, torch.Tensor], steps: int) -> None:
-    """Load the optimizer's state; that of a new critic begins with zeros."""
-    if not steps:
-        return
-    for name, parameter in learner.parameters.items():
-        if name.startswith(CRITIC_PREFIX) and name not in tensors:
-            state = {moment: torch.zeros_like(parameter) for moment in MOMENTS}
-        else:
-            state = {moment: tensors[f"{moment}.{name}"].clone() for moment in MOMENTS}
-        learner.optimizer.state[parameter] = {"step": torch.tensor(float(steps)), **state}
 
 
 def _sync(path: Path) -> None:
