@@ -21,7 +21,7 @@ from apps.play.models import Show
 from gem import registry
 from gem.benchmarks import Benchmark, BenchmarkEntry
 
-DEFERRED_FIELDS = ("episode__state", "episode__tape", "episode__first_observation", "episode__first_info")
+DEFERRED_FIELDS = ("episode__state", "episode__first_observation", "episode__first_info")
 """Large columns of an episode that are not needed here."""
 
 

@@ -31,9 +31,9 @@ def random_episode(env: gem.Env, seed: int) -> list[Record]:
     return [[None, observation, 0.0, False, False, info], *random_turns(env)]
 
 
-def digest(env_id: str, seeds: range) -> str:
+def digest(env_id: str, seeds: range, **arguments: Any) -> str:
     """A fingerprint of every turn of some random episodes, apart from what differs from machine to machine."""
-    env = gem.make(env_id)
+    env = gem.make(env_id, **arguments)
     episodes = [random_episode(env, seed) for seed in seeds]
     for *_, info in (turn for episode in episodes for turn in episode):
         for name in MACHINE_DEPENDENT_KEYS:

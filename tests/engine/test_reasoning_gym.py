@@ -214,6 +214,16 @@ def test_a_check_on_a_server_keeps_no_dataset(monkeypatch: pytest.MonkeyPatch) -
     assert len(made) == 3
 
 
+def test_a_process_that_took_much_memory_for_a_check_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = {"dataset": "gcd", "size": 500, "dataset_seed": 42, "config": {}}
+    check = {**request, "do": "describe", "forget": True}
+    lines = [json.dumps(line) for line in (check, {**request, "do": "problem", "seed": 1}, check, check)]
+    peaks = iter([helper.MAX_KEPT_BYTES, helper.MAX_KEPT_BYTES + 1])
+    monkeypatch.setattr(helper, "_peak_memory", lambda: next(peaks))
+    monkeypatch.setattr(helper, "_handle", lambda request: {"did": request["do"]})
+    assert [answer["did"] for answer in helper._answer(lines)] == ["describe", "problem", "describe"]
+
+
 def test_a_config_that_takes_too_long_is_refused(light: HelperProcess) -> None:
     with pytest.raises(InvalidArgument, match=r"could not be made with this config\. The light process took too much"):
         make("letter_counting", config={"endless": True})

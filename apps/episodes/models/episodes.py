@@ -200,7 +200,6 @@ class Episode(Moderated):
     wrappers = models.JSONField(default=list, blank=True)
     seed = models.BigIntegerField()
     """While it is hidden, a negative number that stands for it: see `apps.seasons.numbers`."""
-    tape = models.JSONField(null=True, blank=True)
     engine_version = models.CharField(max_length=20)
     python_version = models.CharField(max_length=20)
 

@@ -27,7 +27,7 @@ def conceal(episodes: Iterable[Episode], *, closed: bool) -> list[Episode]:
     for row in rows if closed else ():
         row.failure = WHY_CLOSED if row.failure else ""
         row.ending_text, row.first_observation, row.first_info = "", "", {}
-        row.state, row.tape = None, None
+        row.state = None
     return rows
 
 

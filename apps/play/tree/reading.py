@@ -188,7 +188,7 @@ def _listed(keys: Iterable[str], chain: list[str], user: Viewer, visitor: str) -
     """The episodes by their ids, the oldest first: the chain, and those that lists show and that hang together."""
     rows = Episode.objects.filter(pk__in=chain) | Episode.objects.listed_for(user, visitor).filter(pk__in=keys)
     rows = rows.select_related("batch", "goes_on_in").with_seats().order_by("created", "pk")
-    found = {row.pk: row for row in rows.defer("first_observation", "first_info", "state", "tape")}
+    found = {row.pk: row for row in rows.defer("first_observation", "first_info", "state")}
     shown = set(chain)
     for key, row in found.items():  # a branch is younger than its parent
         if row.parent_id in shown:

@@ -14,7 +14,7 @@ import random
 import signal
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import ModuleType
 from typing import IO, Any
@@ -33,6 +33,9 @@ CPU_SECONDS = {"describe": 10.0, "problem": 20.0, "score": 10.0}
 """CPU seconds that a request may take; one that needs more ends this process. Without a config, one is enough."""
 MAX_MEMORY_BYTES = 2 * 2**30
 """The memory of this process. All datasets together, without a config, take an eighth of it."""
+MAX_KEPT_BYTES = 2**28
+"""If this process has ever taken more memory, it ends after a request that asks to forget what it made: Python would
+give back only a part, and the next request starts another process."""
 
 DRAWING = (
     *("matplotlib", "matplotlib.animation", "matplotlib.collections", "matplotlib.pyplot"),
@@ -53,12 +56,20 @@ def serve() -> None:
     import reasoning_gym  # noqa: F401, PLC0415 (takes seconds; only this process pays them)
 
     _limit_memory()
-    for line in sys.stdin:
+    for answer in _answer(sys.stdin):
+        _write(answers, answer)
+
+
+def _answer(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Answer requests, until there are no more or this process has taken too much memory to go on."""
+    for line in lines:
         request = json.loads(line)
         _limit(CPU_SECONDS[request["do"]])
         answer = _handle(request)
         _limit(0)
-        _write(answers, answer)
+        yield answer
+        if request.get("forget") and _peak_memory() > MAX_KEPT_BYTES:
+            return
 
 
 class _Unused(ModuleType):
@@ -85,6 +96,16 @@ def _limit_memory() -> None:
     most = MAX_MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MAX_MEMORY_BYTES, hard)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
+def _peak_memory() -> int:
+    """The most bytes of memory that this process has had at a time; 0 where the system does not say."""
+    try:
+        import resource  # noqa: PLC0415 (not on Windows)
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _write(answers: IO[str], answer: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
@@ -63,7 +64,6 @@ class PolicyAgent:
         if device.startswith("cuda") and not torch.cuda.is_available():
             raise InvalidArgument("There is no CUDA device here: choose the device cpu.")
         self.name = card.recipe or folder.name
-        self._seed = seed
         self.policy = policy = load_policy(str(folder), device=device).eval()
         max_tokens, max_length = max_tokens or card.max_tokens, max_length or card.max_length
         self.writer = ContextWriter(
@@ -76,7 +76,7 @@ class PolicyAgent:
             self.writer,
             make_sampler(policy, CAPACITY, max_tokens),
             temperature=card.temperature if temperature is None else temperature,
-            make_rng=self._make_rng,
+            make_rng=partial(_make_rng, seed),  # no method: large caches would wait for the garbage collector
             capacity=CAPACITY,
         )
 
@@ -89,9 +89,10 @@ class PolicyAgent:
                 for decision in self._agent.act(requests[first : first + CAPACITY])
             ]
 
-    def _make_rng(self, request: Request) -> SplitMix64:
-        env = request.env.unwrapped
-        key = (self._seed, env.seed or 0, request.seat, request.turn)
-        if env.draw_key:
-            return SplitMix64(*key, request.repeat, env.draw_key)
-        return SplitMix64(*key, request.repeat) if request.repeat else SplitMix64(*key)
+
+def _make_rng(seed: int, request: Request) -> SplitMix64:
+    env = request.env.unwrapped
+    key = (seed, env.seed or 0, request.seat, request.turn)
+    if env.draw_key:
+        return SplitMix64(*key, request.repeat, env.draw_key)
+    return SplitMix64(*key, request.repeat) if request.repeat else SplitMix64(*key)

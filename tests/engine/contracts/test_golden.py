@@ -8,6 +8,7 @@ import gem
 from tests.engine import golden
 from tests.engine.episodes import digest
 
+ARGUMENTS = golden.ARGUMENTS_FILE.read_text()
 WRITE = "run `python -m tests.engine.golden`, look at the difference, and commit it"
 
 
@@ -23,6 +24,17 @@ def test_the_turns_have_not_changed_under_the_same_version(any_id: str) -> None:
         f"The turns of {any_id} have changed, so recorded episodes of version {spec.version} cannot be verified any "
         f"more. If that is meant, raise `version` in its register() call and {WRITE}; if not, undo what changed them."
     )
+
+
+def test_the_turns_with_other_arguments_have_not_changed() -> None:
+    written = {json.dumps([entry["id"], entry["arguments"]]): entry for entry in json.loads(ARGUMENTS)}
+    played = {json.dumps([entry["id"], entry["arguments"]]): entry for entry in golden.argument_digests()}
+    assert written.keys() == played.keys(), f"A set of arguments is missing or left over: {WRITE}."
+    for key, entry in played.items():
+        assert written[key] == entry, (
+            f"The turns of {key} have changed. If that is meant, raise `version` in its register() call and {WRITE}; "
+            "if not, undo what changed them."
+        )
 
 
 def test_the_playthroughs_are_as_written() -> None:

@@ -1,5 +1,7 @@
 """A trained policy as an agent."""
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,20 @@ def test_more_episodes_than_it_remembers_are_played(tiny: Path) -> None:
     records = list(rollout(agent, [EpisodeRequest(i, BANDIT, seed=i) for i in range(300)], num_envs=300))
     assert len(records) == 300
     assert sum(record.success or False for record in records) > 2
+
+
+def test_its_memory_is_free_as_soon_as_nobody_has_it(tiny: Path) -> None:
+    """A worker makes an agent for each of its shards, and collects cyclic garbage seldom."""
+    make_agent("policy", path=str(tiny))  # what the first import raises and catches refers to the first agent
+    agent = make_agent("policy", path=str(tiny))
+    gc.disable()
+    try:
+        assert len(list(rollout(agent, [EpisodeRequest(i, BANDIT, seed=i) for i in range(6)]))) == 6
+        alive = weakref.ref(agent)
+        del agent
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_a_wrong_setting_is_refused(tiny: Path) -> None:
