@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
@@ -39,9 +38,6 @@ SHUFFLE_KEY = 3
 MAX_LOGITS = 2**28
 """How many logits are computed at once, a gigabyte of float32. Logits of more tokens are computed in pieces, and again
 for the gradient: with a vocabulary of 150,000 those of 16,384 tokens would take 10 gigabytes, several times over."""
-ENTROPY_GAIN, ENTROPY_BONUS_RANGE = 0.15, (0.01, 5.0)
-"""How quickly a bonus follows the target entropy: by this power of e in an update that has no entropy left; and how
-many times smaller and larger than at the start it may become."""
 
 
 class NonFiniteGradient(GemError):
@@ -121,8 +117,6 @@ class UpdateStats:
     gradient_norm: float = 0.0
     """Norm of the gradient before clipping."""
     learning_rate: float = 0.0
-    entropy_bonus: float = 0.0
-    """Reward for a nat of entropy in this update."""
     zero_advantage_share: float = 0.0
     """Share of turns with an advantage of 0, from which nothing is learned; with GRPO, those of groups whose episodes
     all have the same return."""
@@ -147,14 +141,8 @@ class Learner:
         self.device = next(policy.parameters()).device
         self._entropy_bonus = spec.entropy_bonus
 
-    def learn(
-        self, batch: Sequence[TrainingExample], update: int, last: Mapping[str, float] = MappingProxyType({})
-    ) -> UpdateStats:
+    def learn(self, batch: Sequence[TrainingExample], update: int) -> UpdateStats:
         """Make the optimizer steps of one update.
-
-        Args:
-            update: its number, the first being 0.
-            last: metrics of the update before, which an adaptive entropy bonus follows.
 
         Raises:
             NonFiniteGradient: before a step whose gradient is infinite or not a number; the policy is then as it was
@@ -163,15 +151,15 @@ class Learner:
         rate = learning_rate(self.spec, update)
         self.optimizers.set_learning_rate(rate)
         totals = _UpdateTotals()
-        self._entropy_bonus = entropy_bonus(self.spec, update, last)
+        self._entropy_bonus = entropy_bonus(self.spec, update)
         for epoch in range(self.spec.epochs):
             order = list(range(len(batch)))
             shuffle(SplitMix64(self.spec.seed, SHUFFLE_KEY, update, epoch, self.processes.rank), order)
             for first in range(self.spec.minibatches):
                 minibatch = [batch[i] for i in order[first :: self.spec.minibatches]]
                 if not self._step(minibatch, totals):
-                    return totals.averages(self.processes, rate, self._entropy_bonus)
-        return totals.averages(self.processes, rate, self._entropy_bonus)
+                    return totals.averages(self.processes, rate)
+        return totals.averages(self.processes, rate)
 
     def _step(self, minibatch: Sequence[TrainingExample], totals: _UpdateTotals) -> bool:
         """Make one optimizer step; return False without one if the policy has diverged farther than `target_kl`."""
@@ -290,25 +278,9 @@ def learning_rate(spec: TrainingSpec, update: int) -> float:
     return spec.learning_rate * warm * _remaining_share(spec.schedule, update / spec.updates)
 
 
-def entropy_bonus(spec: TrainingSpec, update: int, last: Mapping[str, float] = MappingProxyType({})) -> float:
-    """The reward for a nat of entropy in an update.
-
-    With a target entropy, the bonus of the last update is raised where the entropy was below the target, and lowered
-    where it was above.
-
-    Args:
-        update: its number, the first being 0.
-        last: metrics of the update before; empty before the first one.
-    """
-    remaining = _remaining_share(spec.entropy_schedule, update / spec.updates)
-    if not spec.target_entropy:
-        return spec.entropy_bonus * remaining
-    bonus = last.get("entropy_bonus", spec.entropy_bonus)
-    if "entropy" in last:
-        target = spec.target_entropy * remaining
-        bonus *= math.exp(ENTROPY_GAIN * max(-1.0, 1 - last["entropy"] / target))
-    lowest, highest = (spec.entropy_bonus * factor for factor in ENTROPY_BONUS_RANGE)
-    return min(max(bonus, lowest), highest)
+def entropy_bonus(spec: TrainingSpec, update: int) -> float:
+    """The reward for a nat of entropy in an update; the first update is 0."""
+    return spec.entropy_bonus * _remaining_share(spec.entropy_schedule, update / spec.updates)
 
 
 def _remaining_share(schedule: Schedule, done: float) -> float:
@@ -378,12 +350,11 @@ class _UpdateTotals:
     gradient_norms: list[float] = field(default_factory=list)
     """The norm of each step, the same in every process."""
 
-    def averages(self, processes: Processes, rate: float, bonus: float) -> UpdateStats:
+    def averages(self, processes: Processes, rate: float) -> UpdateStats:
         """The statistics over all processes, the same in each of them.
 
         Args:
             rate: the learning rate of the update.
-            bonus: its entropy bonus.
         """
         token_sums = [self.entropy, self.kl, self.kl_reference, self.clipped]
         turn_sums = [self.policy_loss, self.value_loss, self.zero_advantages]
@@ -393,5 +364,5 @@ class _UpdateTotals:
         steps = len(self.gradient_norms)
         norm = math.fsum(self.gradient_norms) / max(steps, 1)
         return UpdateStats(
-            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, bonus, zero_share, float(steps)
+            entropy, kl, kl_reference, clipped, policy_loss, value_loss, norm, rate, zero_share, float(steps)
         )

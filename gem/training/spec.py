@@ -27,7 +27,8 @@ MOST_STAGES, MOST_WRAPPERS = 20, 16
 RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef"}
 """Present names of settings by the names that they had in specifications of earlier versions."""
 
-Optimizer = Literal["adamw", "muon"]
+OptimizerName = Literal["adamw", "muon"]
+"""How the weights follow their gradients; see `gem.training.optimizers`."""
 PoolAgent = Literal["random", "expert"]
 """Agents that a policy may play against without training them."""
 Schedule = Literal["constant", "linear", "cosine"]
@@ -194,7 +195,7 @@ class TrainingSpec(BaseModel):
     gradient_checkpointing: bool = Field(
         default=False, description="Recompute activations in the backward pass: less memory, more time."
     )
-    optimizer: Optimizer = Field(
+    optimizer: OptimizerName = Field(
         default="adamw", description="AdamW, or Muon for the matrices inside the layers and AdamW for the rest."
     )
     learning_rate: float = Field(default=1e-3, gt=0, le=1, description="The highest learning rate of the schedule.")
@@ -218,15 +219,7 @@ class TrainingSpec(BaseModel):
     entropy_bonus: float = Field(
         default=0.0, ge=0, le=10, description="Reward for each nat of entropy, at the start of the training."
     )
-    entropy_schedule: Schedule = Field(
-        default="constant", description="How the entropy bonus decreases, or the target entropy if there is one."
-    )
-    target_entropy: float = Field(
-        default=0.0,
-        ge=0,
-        le=20,
-        description="Entropy in nats per token to which the bonus is adapted; 0 does not adapt it.",
-    )
+    entropy_schedule: Schedule = Field(default="constant", description="How the entropy bonus decreases.")
     kl_coefficient: float = Field(
         default=0.0, ge=0, le=100, description="Weight of the penalty for diverging from the first policy."
     )
@@ -292,10 +285,6 @@ class TrainingSpec(BaseModel):
             raise refused("dynamic_sampling compares the episodes of a group: choose algorithm=grpo, or set it to 0.")
         if self.minibatches > self.episodes:
             raise refused(f"{self.episodes} episodes cannot be {self.minibatches} minibatches.")
-        if self.target_entropy and not self.entropy_bonus:
-            raise refused(
-                "target_entropy adapts the entropy bonus: set entropy_bonus to its first value, such as 0.01."
-            )
         if self.max_tokens >= self.max_length:
             raise refused("A response must be shorter than a sequence: raise max_length or lower max_tokens.")
         if self.sampler == "server" and not self.server_url:

@@ -161,7 +161,7 @@ class _Training:
         batch_credit = self._credit(batch)
         examples = training_examples(episodes, batch_credit, unit, has_critic=has_critic)
         try:
-            stats = self.learner.learn(examples, self.progress.update, self.progress.last)
+            stats = self.learner.learn(examples, self.progress.update)
         except NonFiniteGradient:
             if self.processes.is_first:
                 self.folder.write_episodes(self.progress.update + 1, episodes, self._agent_name, FAILED_BATCH)

@@ -334,21 +334,6 @@ def test_the_entropy_bonus_falls_as_its_own_schedule_says(tiny: Any) -> None:
     assert bonuses(entropy_schedule="linear") == pytest.approx([0.2, 0.15, 0.1, 0.05])
 
 
-def test_an_adaptive_bonus_follows_the_target_entropy(tiny: Any) -> None:
-    spec = spec_of(tiny, updates=4, entropy_bonus=0.02, target_entropy=0.5, entropy_schedule="linear")
-
-    def following(entropy: float, bonus: float = 0.02) -> float:
-        return entropy_bonus(spec, 2, {"entropy": entropy, "entropy_bonus": bonus})  # the target has fallen to 0.25
-
-    assert entropy_bonus(spec, 0) == 0.02
-    assert following(0.25) == 0.02
-    assert following(0.2) == pytest.approx(0.02 * math.exp(0.15 * 0.2))
-    assert following(0.3) == pytest.approx(0.02 * math.exp(-0.15 * 0.2))
-    assert following(5.0) == following(50.0) == pytest.approx(0.02 * math.exp(-0.15))
-    assert following(0.0, bonus=0.1) == pytest.approx(0.1)  # five times the first bonus is the most
-    assert following(5.0, bonus=0.0002) == pytest.approx(0.0002)
-
-
 def test_a_bonus_that_has_fallen_to_half_pulls_half_as_hard(tiny: Any) -> None:
     def pull(update: int) -> Tensor:
         policy = Table(tiny)

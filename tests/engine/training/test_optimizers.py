@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import torch
 
-from gem.errors import UsageError
 from gem.training.optimizers import MOMENTS, Optimizers
 from gem.training.policy.policies import Policy, load_policy
 from gem.training.run_folder import RunFolder
@@ -79,7 +78,7 @@ def test_another_optimizer_begins_with_zeros_where_it_has_no_state(tiny: Path) -
 
 
 def test_a_training_continues_with_the_same_bits(small: dict[str, Any], tmp_path: Path) -> None:
-    settings = {**small, "optimizer": "muon", "entropy_bonus": 0.01, "target_entropy": 0.5, "updates": 2}
+    settings = {**small, "optimizer": "muon", "updates": 2}
     folder = RunFolder(tmp_path / "parts")
     train(read_spec(settings), folder.path)
     longer = read_spec({**settings, "updates": 4})
@@ -88,11 +87,3 @@ def test_a_training_continues_with_the_same_bits(small: dict[str, Any], tmp_path
     train(longer, tmp_path / "whole")
     assert untimed(folder.path) == untimed(tmp_path / "whole")
     assert same_weights(folder.path, tmp_path / "whole")
-    bonuses = [row["entropy_bonus"] for row in folder.metrics()]
-    assert bonuses[0] == 0.01
-    assert len(set(bonuses)) == 4
-
-
-def test_a_target_entropy_needs_a_bonus() -> None:
-    with pytest.raises(UsageError, match="set entropy_bonus to its first value"):
-        read_spec({"env_id": BANDIT, "target_entropy": 0.5})
