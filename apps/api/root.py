@@ -59,7 +59,7 @@ class Api(NinjaAPI):
         """All invalid fields of a request, each with a sentence."""
         errors: list[tuple[str, str]] = []
         for context in error_contexts:
-            error, model = context.pydantic_validation_error, type(context.model)
+            error, model = context.pydantic_validation_error, context.model  # the class, not one of it
             errors += field_errors(error, model, {"": "The body"}, holder="sent")
         return Invalid(errors)
 

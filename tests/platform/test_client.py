@@ -294,6 +294,16 @@ def test_a_job_is_submitted_followed_fetched_and_replayed(logged_in: Run, tmp_pa
     code, out, err = logged_in("pull", job)
     assert (code, "3 lines" in out) == (0, True), err
     assert "3 of 3 episodes identical" in logged_in("replay", f"job-{job}.jsonl")[1]
+    code, out, err = logged_in("compare", job, f"job-{job}.jsonl")
+    assert (code, "0 / 3 / 0" in out) == (0, True), err
+    assert "Caution" not in out, "an evaluation and its own episodes were played alike"
+    assert logged_in("eval", *wanted, "--max-turns", "9", "--out", "fewer.jsonl")[0] == 0
+    out = logged_in("compare", job, "fewer.jsonl")[1]
+    assert [line.split(":")[1].strip() for line in out.splitlines() if line.startswith("Caution: The")] == [
+        "The environments were wrapped differently",
+        "The turn limits differ",
+    ]
+    Path("fewer.jsonl").unlink()
     episode = json.loads((tmp_path / f"job-{job}.jsonl").read_text().splitlines()[0])["id"]
     assert logged_in("pull", episode, "--out", "one.jsonl")[0] == 0
     assert "1 of 1 episode identical" in logged_in("replay", "one.jsonl")[1]

@@ -1,5 +1,6 @@
 """What differs between runs besides the agent, and the warnings about it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -53,6 +54,12 @@ def test_settings_that_do_not_matter_are_no_cautions() -> None:
     assert differing_settings(runs) == []
     assert kinds(*runs) == []
     assert kinds(run("a", seed=0, repeats=1), run("b", seed=5, repeats=4)) == []
+
+
+def test_what_the_source_of_a_run_does_not_tell_is_not_called_a_difference() -> None:
+    known = run("a", tools=["python"], engine_version="0.1")
+    other = replace(run("b", env_version=2), unknown=frozenset({"tools", "env_version"}))
+    assert differing_settings((known, other)) == [("engine_version", ("0.1", None))]
 
 
 def test_the_settings_that_differ_are_listed_side_by_side() -> None:
