@@ -69,6 +69,13 @@ def test_a_program_that_takes_too_long_is_ended_and_the_agent_told() -> None:
     assert "timed out after 0.5 seconds" in told
 
 
+@pytest.mark.parametrize("half", ["\ud83d", "\udc80"])
+def test_half_of_a_surrogate_pair_breaks_nothing(half: str) -> None:
+    _, _, told, _ = PythonCodeTool().execute_action(f"<python>print(len('{half}') > 0)</python>")
+    assert "broke" not in told
+    assert "True" in told or "SyntaxError" in told
+
+
 def test_the_outside_is_out_of_reach() -> None:
     code = "import socket\nsocket.create_connection(('127.0.0.1', 9))"
     valid, error, told, _ = PythonCodeTool().execute_action(f"<python>{code}</python>")
