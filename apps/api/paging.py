@@ -19,7 +19,7 @@ Row = TypeVar("Row", bound=models.Model)
 Item = TypeVar("Item")
 Limit = Annotated[int, Query(50, ge=1, le=MAX_LIMIT, description="The most items of a page.")]
 Cursor = Annotated[str, Query("", max_length=200, description="The `next` of the previous page; empty for the first.")]
-After = Annotated[str, Query("", max_length=200, description="The number of the last one that you have; empty for all.")]
+After = Annotated[str, Query("", max_length=200, description="The number of the last one you have; empty for all.")]
 
 
 def newest_first(

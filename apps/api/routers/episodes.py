@@ -106,7 +106,8 @@ def get_turn(request: HttpRequest, episode_id: str, number: int, seat: SeatChoic
     row = find(request, episode_id)
     turn = row.turns.filter(number=number).first() if number < 2**31 else None
     if turn is None:
-        raise Http404(f"Episode {row.label} has turns 1 to {row.turn_count}; there is no turn {number}.")
+        has = f"turns 1 to {row.turn_count}" if row.turn_count else "no turns yet"
+        raise Http404(f"Episode {row.label} has {has}; there is no turn {number}.")
     return answers.turn(turn, answers.seen_from(request, row, seat), sealed=row.sealed)
 
 

@@ -135,7 +135,7 @@ def test_the_site_says_where_a_number_of_a_program_was_not_finite(
 
 
 def test_what_is_no_number_is_refused_where_it_is_logged() -> None:
-    with pytest.raises(ValidationError, match="metrics.grads has to be a number, not ndarray"):
+    with pytest.raises(ValidationError, match=r"metrics\.grads has to be a number, not ndarray"):
         NewEntry(metrics={"grads": np.zeros(3)})
 
 

@@ -1,5 +1,6 @@
 """What differs between runs besides the agent, and the warnings about it."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -113,6 +114,14 @@ def test_a_run_is_made_of_the_episodes_of_one_agent() -> None:
 def test_settings_that_change_within_a_run_are_named() -> None:
     (only,) = runs_of([stored("a", 1), stored("a", 2, env_version=2), stored("a", 3, env_version=2)])
     assert only.environments["game:A-v0"]["env_version"] == "1, then 2"
+
+
+@pytest.mark.parametrize("reward", [math.nan, math.inf])
+def test_a_return_that_is_no_number_is_refused_and_not_averaged(reward: float) -> None:
+    broken = stored("a", 2)
+    broken.record.turns.append(TurnRecord("x", "y", reward, {}))
+    with pytest.raises(UsageError, match=f"The return of line 2 is {reward}"):
+        runs_of([stored("a", 1), broken])
 
 
 def test_an_episode_of_nobody_in_particular_is_refused() -> None:

@@ -69,11 +69,11 @@ def test_a_program_that_takes_too_long_is_ended_and_the_agent_told() -> None:
     assert "timed out after 0.5 seconds" in told
 
 
-@pytest.mark.parametrize("half", ["\ud83d", "\udc80"])
-def test_half_of_a_surrogate_pair_breaks_nothing(half: str) -> None:
-    _, _, told, _ = PythonCodeTool().execute_action(f"<python>print(len('{half}') > 0)</python>")
-    assert "broke" not in told
-    assert "True" in told or "SyntaxError" in told
+def test_half_of_a_surrogate_pair_breaks_nothing() -> None:
+    for half in ("\ud83d", "\udc80"):  # the second is also what Python reads from a byte that is not UTF-8
+        valid, _, told, _ = PythonCodeTool().execute_action(f"<python>print(len('{half}') > 0)</python>")
+        assert valid
+        assert "True" in told or "SyntaxError" in told
 
 
 def test_the_outside_is_out_of_reach() -> None:

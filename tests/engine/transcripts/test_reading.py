@@ -87,7 +87,7 @@ def test_rows_of_any_other_program_are_not_called_verifiers(tmp_path: Path, row:
     path.write_text(json.dumps(row) + "\n")
     header, transcripts = read(path)
     assert (header.source, header.name) == ("file", "")  # the file does not say what the evaluation is called
-    assert [message.content for message in next(transcripts).messages][0] == "Hi."
+    assert next(transcripts).messages[0].content == "Hi."
 
 
 @pytest.mark.parametrize("at", [0, 1])
