@@ -11,7 +11,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -110,7 +110,7 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence, and that takes options between the words of a list too."""
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[argparse.Namespace, list[str]]:
+    def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
         """See `argparse.ArgumentParser`. What is not known is an error of this command, which its help describes."""
         found, extra = super().parse_known_args(args, namespace)
         if extra and not self._take(found, extra):

@@ -106,7 +106,7 @@ def _plain(value: Any, place: str) -> Any:
 
 
 def _with_names(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    named = {}
+    named: dict[str, Any] = {}
     for name, value in metrics.items():
         if isinstance(value, Mapping):
             named[name] = _with_names(value)
