@@ -273,6 +273,8 @@ def note_advice(episode: Episode, number: int) -> None:
 def undo(episode_id: str, *, user: Viewer, visitor: str, address: str = "") -> Episode:
     """Undo the person's last turn: a new branch begins before it, and the old episode stays readable.
 
+    A second call, even at once, returns the branch that the first one began, until a turn is played in it.
+
     Raises:
         NotFound, NotYourTurn, NothingToUndo, TurnTaken, Outdated, TooManyShows: nothing was changed.
         Refusal: another person plays too, the episode belongs to a duel, or its agent does not play for the person now.
@@ -291,15 +293,27 @@ def undo(episode_id: str, *, user: Viewer, visitor: str, address: str = "") -> E
     if last is None:
         raise NothingToUndo("You have not played a turn yet, so there is none to undo.")
     occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor, name=seat.name) for seat in seats]
+    if (begun := _begun_by_undo(episode, last - 1, user, visitor)) is not None:
+        return begun
     branch = branches.draft_branch(episode, last - 1)
     with transaction.atomic():
         locked = operations.lock(episode_id)
+        if (begun := _begun_by_undo(locked, last - 1, user, visitor)) is not None:
+            return begun
         pending.refuse_while_underway(locked)
         if locked.seq != episode.seq:
             raise TurnTaken("The episode changed in the meantime. Nothing was undone. Look at the board and try again.")
         branches.take_back(locked, branch, seats=occupants)
         shows.accompany(branch, _starter(user, visitor, address))
     return branch
+
+
+def _begun_by_undo(episode: Episode, turn: int, user: Viewer, visitor: str) -> Episode | None:
+    """The branch that an undo has begun after `turn`, if this person has a seat there and no turn was played yet."""
+    branch = episode.goes_on_in
+    if branch is None or branch.over or (branch.parent_turn, branch.turn_count) != (turn, turn):
+        return None
+    return branch if any(seat.belongs_to(user, visitor) for seat in branch.seats.all()) else None
 
 
 def human_agent() -> Agent:
