@@ -144,7 +144,7 @@ class EvaluationSpec(BaseModel):
     @classmethod
     def _check_hidden_seeds(cls, value: bool, info: ValidationInfo) -> bool:
         if value and "benchmark" in info.data and info.data["benchmark"] is None:
-            raise _refused("Only a benchmark has hidden seeds; choose one, or leave hidden_seeds out.")
+            raise _refused("Only a benchmark has hidden seeds; choose one, or play public seeds.")
         return value
 
     @field_validator("env_ids")
