@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -294,6 +294,17 @@ def spec(env_id: str) -> EnvSpec:
         hint = did_you_mean(str(env_id), ENV_REGISTRY, "gem.print_envs() lists all.", max_matches=3, cutoff=0.5)
         raise UnknownEnvironment(f"{NOT_REGISTERED} {env_id!r}. {hint}")
     return env_spec
+
+
+def unregistered(env_ids: Iterable[str]) -> list[str]:
+    """Return those of these ids under which nothing is registered, each once, in their order."""
+    found = []
+    for env_id in dict.fromkeys(env_ids):
+        try:
+            spec(env_id)
+        except UnknownEnvironment:
+            found.append(env_id)
+    return found
 
 
 def _remote_spec(env_id: str) -> EnvSpec:

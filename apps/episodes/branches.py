@@ -69,6 +69,18 @@ def take_back(episode: Episode, branch: Episode, *, seats: Sequence[Occupant]) -
     return branch
 
 
+def check_registered(episode: Episode) -> None:
+    """Refuse to go on with an episode whose environment is gone.
+
+    Raises:
+        Outdated: the message is for the person.
+    """
+    try:
+        _ = episode.spec
+    except UnknownEnvironment as error:
+        raise Outdated(f"{error} {STAYS_READABLE}") from error
+
+
 def acting_after(episode: Episode, turn: int) -> int:
     """The seat to act after `turn` (0 is the reset)."""
     following = episode.turns.filter(number=turn + 1).values_list("seat", flat=True).first()

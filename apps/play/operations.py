@@ -252,6 +252,7 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str, address: st
     Raises:
         NotFound, EpisodeEnded, Sealed, Outdated, TooManyShows: nothing was begun.
     """
+    branches.check_registered(episode)
     own = branches.acting_after(episode, turn)
     seats = [
         _person(user, visitor) if number == own else Occupant(agent)

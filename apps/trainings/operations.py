@@ -23,7 +23,7 @@ from apps.trainings import best, permissions
 from apps.trainings.alarms import alarms_of
 from apps.trainings.permissions import AGENT
 from gem.errors import InvalidArgument
-from gem.training.spec import TrainingSpec, read_spec
+from gem.training.spec import TrainingSpec, read_spec, with_current_names
 from gem.training.study.alarms import alarms_to_stop_for
 
 COLOURS = 8
@@ -301,7 +301,7 @@ def changed(job: Job, settings_: Mapping[str, Any]) -> TrainingSpec:
     Raises:
         Unfit: if the result is invalid. The message says why.
     """
-    return with_changes(read_spec(job.spec), settings_)
+    return _changed(with_current_names(job.spec), settings_)
 
 
 def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSpec:
@@ -310,8 +310,12 @@ def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSp
     Raises:
         Unfit: if the result is invalid. The message says why.
     """
+    return _changed(spec.model_dump(mode="json"), settings_)
+
+
+def _changed(data: Mapping[str, Any], settings_: Mapping[str, Any]) -> TrainingSpec:
     try:
-        return read_spec({**spec.model_dump(mode="json"), **settings_})
+        return read_spec({**data, **settings_})
     except InvalidArgument as error:
         raise Unfit(str(error)) from error
 

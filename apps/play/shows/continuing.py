@@ -86,6 +86,7 @@ def draft(
     """
     if not 1 <= count <= MOST_CONTINUATIONS:
         raise NotFound(f"An episode can be continued 1 to {MOST_CONTINUATIONS} times at once, not {count:,} times.")
+    branches.check_registered(episode)
     shows.check_agent(episode.env_id, agent)
     pace = shows.check_pace(pace or (1.0 if count == 1 else shows.PACE_BOUNDS[0]))
     starter = shows.Starter(user, visitor, address)

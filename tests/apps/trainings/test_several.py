@@ -65,7 +65,7 @@ def test_another_one_that_comes_between_waits_and_finds_no_room(as_ada: Client, 
 
 
 def test_what_fails_between_two_of_them_leaves_none(as_ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    create_agent, made = operations._create_agent, []  # noqa: SLF001 (an error that no request can cause)
+    create_agent, made = operations._create_agent, []
 
     def create_two(*arguments: object) -> Agent:
         made.append(arguments)
