@@ -1,4 +1,4 @@
-"""Two windows of one person: a turn is played once, and undone once."""
+"""Two windows of one person: a turn is played once, and undone once; an episode is forked once."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -82,3 +82,31 @@ def test_a_turn_is_undone_anew_if_its_branch_went_on() -> None:
     person.client.post(f"/play/{second.pk}/abandon/")
     person.client.post(f"/play/{episode.pk}/undo/")
     assert Episode.objects.filter(parent=episode).count() == 3
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("address", ["/play/{}/fork/", "/episodes/{}/forks/new/"])
+def test_an_episode_that_is_forked_twice_at_once_has_one_branch(address: str) -> None:
+    for kind in ("human", "expert", "random"):
+        built_in(kind)
+    person, other = Person(), Person()
+    episode, path = played(other, ended=True), address
+    person.client.get("/play/")
+    person.begin(EASY, 1)  # from now on the visitor has a key
+    sent = {"turn": "1", "agent": "you"}
+    answers = []
+
+    def fork() -> None:
+        answers.append(person.client.post(path.format(episode.pk), sent))
+
+    again = Elsewhere(fork)
+    with meanwhile('INTO "episodes_seat"', again) as it:
+        fork()
+    again.end()
+    assert it.happened
+    branch = Episode.objects.get(parent=episode)
+    assert [answer.headers.get("Location") for answer in answers] == [branch.get_absolute_url()] * 2
+    assert person.send(branch, BOX % 2).status_code == 200
+    fork()
+    other.client.post(path.format(episode.pk), sent)
+    assert Episode.objects.filter(parent=episode).count() == 3, "a branch that went on, or of somebody else, is another"
