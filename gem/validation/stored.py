@@ -16,4 +16,4 @@ STORED: Mapping[str, bool] = {"is_stored": True}
 
 def is_stored(info: ValidationInfo) -> bool:
     """Whether a model reads what was stored."""
-    return bool(info.context) and info.context.get("is_stored") is True
+    return isinstance(info.context, Mapping) and info.context.get("is_stored") is True

@@ -13,6 +13,10 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.accounts.models import User
+from apps.agents.models import Agent
+from apps.episodes import operations as episodes
+from apps.episodes.models import Episode
+from apps.episodes.operations import Occupant
 from apps.jobs import operations as jobs
 from apps.jobs.models import Job
 from apps.standings.refreshing import refresh
@@ -42,8 +46,8 @@ def stored(people: dict[str, User | None], objects: dict[str, Any]) -> dict[str,
     return {**objects, "ended": ended[0].pk, "other": ended[1].pk}
 
 
-def let_it_go() -> None:
-    """Write another id into every row that names the environment, as if the rows were of one that is gone."""
+def let_it_go(env_id: str = ENV_ID) -> None:
+    """Write another id into every row that names this environment, as if the rows were of one that is gone."""
     with connection.cursor() as cursor:
         for model in apps.get_models():
             for field in model._meta.concrete_fields:
@@ -53,7 +57,7 @@ def let_it_go() -> None:
                     cursor.execute(
                         f'UPDATE "{table}" SET "{column}" = replace("{column}"::text, %s, %s){kind} '
                         f'WHERE "{column}"::text LIKE %s',
-                        [ENV_ID, GONE, f"%{ENV_ID}%"],
+                        [env_id, GONE, f"%{env_id}%"],
                     )
 
 
@@ -71,9 +75,11 @@ def more_requests() -> Iterator[tuple[str, Address]]:
 
 
 def failures(client: Client, asked: Iterator[tuple[str, str, Address]]) -> dict[str, str]:
-    """The addresses that answer with an error of the server, with what failed."""
-    found = {}
+    """The addresses that answer with an error of the server, with what failed. Each is asked in the same session."""
+    found, cookies = {}, client.cookies.output(header="", sep=";")
     for name, path, address in asked:
+        client.cookies.clear()
+        client.cookies.load(cookies)
         with transaction.atomic():
             answer = address.ask(client, path)
             transaction.set_rollback(True)
@@ -137,4 +143,17 @@ def test_what_is_gone_is_not_played_again(people: dict[str, User | None], stored
     for name in ("fork", "finish"):
         answer = client.post(reverse(f"play:{name}", args=[stored["episode"]]), {"turn": "0"})
         assert answer.status_code == 409
+    assert client.post(reverse("duels:add", args=[stored["duel"]]), {"agent": "random"}).status_code == 409
     assert Job.objects.count() == before
+
+
+def test_a_game_between_people_has_no_rematch(people: dict[str, User | None]) -> None:
+    env_id, human = "duel:TicTacToe-v0", Agent.objects.get(slug="human")
+    both = [Occupant(human, user=people[role]) for role in ("the owner", "staff")]
+    episode = episodes.begin(env_id, seed=1, seats=both)
+    with transaction.atomic():
+        episodes.abandon(episodes.lock(episode.pk))
+    let_it_go(env_id)
+    answer = owner_of(people).post(reverse("play:rematch", args=[episode.pk]))
+    assert answer.status_code == 409
+    assert Episode.objects.count() == 1
