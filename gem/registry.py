@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -199,6 +199,7 @@ def register(
     winnable: bool = True,
     turns: Turns = "multi",
     tools: Sequence[ToolSpec] = (),
+    tools_of_parts: Sequence[str] = (),
     seats: int = 1,
     requires: Sequence[str] = (),
     obstacle: str = "",
@@ -212,7 +213,7 @@ def register(
 
     With `tools`, `make` puts these tools around the environment, with `tool_format` and `max_tool_uses` if those are
     among `kwargs`. The environment is then registered as `taped` and `slow`, because the outputs of tools come from
-    outside.
+    outside. `tools_of_parts` names tools that the environment has without them, as a mixture has those of its parts.
 
     Registering the same specification twice has no effect. A class that is defined again, for example by a notebook
     cell that runs twice, replaces the earlier one.
@@ -222,9 +223,9 @@ def register(
             function or "module:Class", or if another argument has an unknown value.
     """
     _check_registration(env_id, entry_point, replay=replay, cost="slow" if cost is None else cost, turns=turns)
-    names: tuple[str, ...] = ()
+    names = tuple(tools_of_parts)
     if tools:
-        names, kwargs = tuple(map(_tool_name, tools)), {"tools": list(tools), **kwargs}
+        names, kwargs = tuple(map(tool_name, tools)), {"tools": list(tools), **kwargs}
         replay, cost = ("taped" if replay == "exact" else replay), "slow"
     new_spec = EnvSpec(
         env_id,
@@ -249,7 +250,7 @@ def register(
     ENV_REGISTRY[env_id] = new_spec
 
 
-def _tool_name(tool: ToolSpec) -> str:
+def tool_name(tool: ToolSpec) -> str:
     """Return the name under which a tool is shown, without making the tool."""
     if isinstance(tool, str):
         return tool
@@ -293,6 +294,17 @@ def spec(env_id: str) -> EnvSpec:
         hint = did_you_mean(str(env_id), ENV_REGISTRY, "gem.print_envs() lists all.", max_matches=3, cutoff=0.5)
         raise UnknownEnvironment(f"{NOT_REGISTERED} {env_id!r}. {hint}")
     return env_spec
+
+
+def unregistered(env_ids: Iterable[str]) -> list[str]:
+    """Return those of these ids under which nothing is registered, each once, in their order."""
+    found = []
+    for env_id in dict.fromkeys(env_ids):
+        try:
+            spec(env_id)
+        except UnknownEnvironment:
+            found.append(env_id)
+    return found
 
 
 def _remote_spec(env_id: str) -> EnvSpec:

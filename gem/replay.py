@@ -196,7 +196,7 @@ def verify_stored(stored: StoredEpisode, *, strict: bool = False, env: Env | Non
         UsageError: if it cannot be re-executed here, because the environment is unknown or has another version or data.
     """
     record = stored.record
-    if not has_begun(record) or (strict and record.failure and not record.turns):
+    if not has_begun(record) or (strict and failed_at_once(record)):
         return None
     if strict and (difference := _ending_difference(record)):
         return difference
@@ -222,6 +222,11 @@ def verify_stored(stored: StoredEpisode, *, strict: bool = False, env: Env | Non
     if difference is None and strict and env is not None and record.max_turns != env.max_turns:
         return Difference(0, "max_turns", record.max_turns, env.max_turns)
     return difference
+
+
+def failed_at_once(record: EpisodeRecord) -> bool:
+    """Whether the episode failed before its first turn was played, so that there is nothing to execute."""
+    return not record.turns and (bool(record.failure) or not has_begun(record))
 
 
 def has_begun(record: EpisodeRecord) -> bool:

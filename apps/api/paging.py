@@ -19,6 +19,7 @@ Row = TypeVar("Row", bound=models.Model)
 Item = TypeVar("Item")
 Limit = Annotated[int, Query(50, ge=1, le=MAX_LIMIT, description="The most items of a page.")]
 Cursor = Annotated[str, Query("", max_length=200, description="The `next` of the previous page; empty for the first.")]
+After = Annotated[str, Query("", max_length=200, description="The number of the last one you have; empty for all.")]
 
 
 def newest_first(
@@ -76,6 +77,19 @@ def read_number(cursor: str) -> int | None:
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 10):
         raise bad_cursor()
     return int(cursor)
+
+
+def read_after(after: str) -> int:
+    """The number that a request wants to go on after; 0 if it is left out.
+
+    Raises:
+        Invalid: if it is no number.
+    """
+    try:
+        return read_number(after) or 0
+    except Invalid as error:
+        sentence = "after has to be the number of the last one that you have. Leave it out to begin with the first."
+        raise Invalid([("after", sentence)]) from error
 
 
 def bad_cursor() -> Invalid:

@@ -59,8 +59,8 @@ class Api(NinjaAPI):
         """All invalid fields of a request, each with a sentence."""
         errors: list[tuple[str, str]] = []
         for context in error_contexts:
-            found = field_errors(context.pydantic_validation_error, type(context.model), {"sent": "The body"})
-            errors += [(_field_of(place), sentence) for place, sentence in found]
+            error, model = context.pydantic_validation_error, context.model  # the class, not one of it
+            errors += field_errors(error, model, {"": "The body"}, holder="sent")
         return Invalid(errors)
 
     def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Any = None) -> OpenAPISchema:
@@ -87,11 +87,6 @@ def written_at_once(view: Callable[..., Any]) -> Callable[..., Any]:
         return HttpResponse(value.model_dump_json(), status=status, content_type="application/json")
 
     return answer
-
-
-def _field_of(place: str) -> str:
-    """The path of a field in the body or the address, without the name of the parameter that holds the body."""
-    return place.removeprefix("sent.") if place != "sent" else ""
 
 
 api = Api(

@@ -161,6 +161,8 @@ class Entry:
     @property
     def tool_uses(self) -> str:
         """How often tools may be used in an episode, as words before "tool uses"."""
+        if "tools" not in self.spec.kwargs:  # a mixture: each part has a budget of its own
+            return "the part's"
         uses = self.spec.kwargs.get("max_tool_uses", DEFAULT_MAX_TOOL_USES)
         return "any number of" if uses in (None, -1) else str(uses)
 

@@ -28,6 +28,7 @@ WAIT_SECONDS = 55.0
 FIRST_LOOK_SECONDS, LONGEST_LOOK_SECONDS = 0.02, 0.25
 in_thread = DatabaseThreads(2, "completions").run
 UNKNOWN_KEY = "This is not the key of the episode, or it has expired. Begin another episode to get another key."
+NOT_THERE = "There is no “{}” for an episode, only chat/completions and models. Let the program use chat completions."
 NOT_READ = "The body has to be JSON with messages, each with a role and text as its content."
 NOT_YET = "The turn was not played within {:.0f} s. Send the same request again: nothing is played twice."
 
@@ -42,9 +43,12 @@ async def serve(
     """Answer a request.
 
     Args:
-        what: `models` or `chat/completions`.
+        what: the part of the address after `v1/`; `models` and `chat/completions` exist.
         is_repeated: whether the client says that it sends the request again.
     """
+    if what not in ("models", "chat/completions"):
+        await refuse(send, 404, NOT_THERE.format(what[:40]))
+        return
     key = await in_thread(chats.find, episode_id, secret) if secret else None
     if key is None:
         await refuse(send, 401, UNKNOWN_KEY, "authentication_error")

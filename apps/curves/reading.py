@@ -22,9 +22,13 @@ OF_METRIC = "m:"
 
 def shown_names(training: OutsideTraining, asked: Sequence[str] = ()) -> list[str]:
     """The metrics to draw: those that were asked for and exist, else the first ones."""
-    names = in_order(training.latest)
-    chosen = [name for name in names if name in set(asked)]
-    return chosen[:MOST_NAMES] if chosen else names[:SHOWN]
+    return named(training, asked) or in_order(training.latest)[:SHOWN]
+
+
+def named(training: OutsideTraining, asked: Sequence[str]) -> list[str]:
+    """Those of the metrics with these names that have arrived."""
+    wanted = set(asked)
+    return [name for name in in_order(training.latest) if name in wanted][:MOST_NAMES]
 
 
 def columns(training: OutsideTraining, names: Sequence[str], after: int = 0) -> dict[str, Any]:

@@ -14,13 +14,15 @@ from django.db import transaction
 
 import gem
 from apps.accounts.models import Viewer, account_of, default_visibility
+from apps.admission.counting import one_at_a_time
 from apps.agents.models import Agent
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, DuelChange, Episode
 from apps.live import recheck_access, wake
 from apps.play.models import Show
 from apps.play.shows import operations as shows
+from apps.play.tooling import ask_tools
 from apps.visibility import Visibility
 from gem.errors import EnvironmentFailure
 from gem.validation.values import check_seed
@@ -94,20 +96,34 @@ def start(
     return duel
 
 
-def add(duel: Batch, agent: Agent, *, user: Viewer, visitor: str, address: str = "") -> Episode:
+def add(
+    duel: Batch, agent: Agent, *, user: Viewer, visitor: str, address: str = "", place: int | None = None
+) -> Episode:
     """Let another agent play the same seed from the start. In lock step the others wait until it has caught up.
+
+    Args:
+        place: the number of episodes that the person saw. If the agent was added in this place already, because the
+            request was sent twice, that episode is returned.
 
     Raises:
         NoDuel, CannotPlay, TooManyShows, Refusal: nothing was started.
     """
     first = duel.episodes.order_by("slot")[0]
+    branches.check_registered(first)
+    ask_tools(first.env_id, first.wrappers)
     draft = _drafts(DuelStart(first.env_id, first.seed, first.env_kwargs, first.wrappers), 1)[0]
     with transaction.atomic():
-        return _add_draft(duel, draft, agent, shows.Starter(account_of(user), _visitor(user, visitor), address))
+        one_at_a_time("agents of duels", duel.pk)
+        episodes = _lock_episodes(duel)
+        if place is not None and place < len(episodes) and episodes[place].seats.filter(agent=agent).exists():
+            return episodes[place]
+        starter = shows.Starter(account_of(user), _visitor(user, visitor), address)
+        return _add_draft(duel, episodes, draft, agent, starter)
 
 
-def _add_draft(duel: Batch, draft: Episode, agent: Agent, starter: shows.Starter) -> Episode:
-    episodes = _lock_episodes(duel)
+def _add_draft(
+    duel: Batch, episodes: Sequence[Episode], draft: Episode, agent: Agent, starter: shows.Starter
+) -> Episode:
     if len(episodes) >= MAX_EPISODES:
         raise NoDuel(f"A duel has at most {MAX_EPISODES} episodes. Start another duel on the same seed.")
     first = episodes[0]

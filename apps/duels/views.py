@@ -33,6 +33,7 @@ from apps.play.shows.views import steering
 from apps.play.tooling import ask_tools
 from apps.visibility import save_choice
 from gem.agents import has_expert
+from gem.registry import unregistered
 
 DEFAULT_ENV = "game:Sokoban-v0-easy"
 """The environment that the form offers first: its boards show at a glance who is ahead."""
@@ -108,10 +109,10 @@ def add(request: HttpRequest, duel_id: str) -> HttpResponse:
         if agent is None:
             raise shows.CannotPlay("This agent is not available. Nothing was started.")
         limits.check_start(request)
-        first = batch.episodes.order_by("slot").first()
-        if first is not None:
-            ask_tools(first.env_id, first.wrappers)
-        operations.add(batch, agent, user=request.user, visitor=visitor, address=visitors.address(request))
+        text = request.POST.get("place", "")
+        place = int(text) if text.isascii() and text.isdecimal() and len(text) < 3 else None
+        address = visitors.address(request)
+        operations.add(batch, agent, user=request.user, visitor=visitor, address=address, place=place)
     except Refusal as refusal:
         return _refused(request, batch, refusal)
     return redirect("duels:duel", batch.id)
@@ -177,6 +178,7 @@ def _page(request: HttpRequest, duel: Batch, *, status: int = 200, **more: Any) 
             "steps": STEP_LABELS,
             "paces": PACES,
             "addable": _addable(request, all_sides),
+            "place": len(all_sides.all),
         }
     return render(request, "duels/duel.html", context, status=status)
 
@@ -204,8 +206,8 @@ def _requested_turn(request: HttpRequest, all_sides: Sides) -> int | None:
 
 
 def _addable(request: HttpRequest, all_sides: Sides) -> list[Agent]:
-    """The agents that may be added; none if the duel is full."""
-    if len(all_sides.all) >= operations.MAX_EPISODES:
+    """The agents that may be added; none if the duel is full, or its environment is gone."""
+    if len(all_sides.all) >= operations.MAX_EPISODES or unregistered([all_sides.first.env_id]):
         return []
     agents = Agent.objects.offered_to(request.user)
     return [agent for agent in agents if agent.kind != Agent.Kind.EXPERT or has_expert(all_sides.first.env_id)]

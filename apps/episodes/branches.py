@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from django.db import connection, transaction
 
 import gem
+from apps.accounts.models import Viewer
 from apps.episodes.errors import EpisodeEnded, NotFound, Outdated, Sealed
 from apps.episodes.models import Episode, Seat, Turn
 from apps.episodes.operations import MAX_SECRET_SEED, Occupant, abandon, cached_state
@@ -67,6 +68,25 @@ def take_back(episode: Episode, branch: Episode, *, seats: Sequence[Occupant]) -
     if not episode.over:
         abandon(episode)
     return branch
+
+
+def is_untouched(branch: Episode, turn: int, user: Viewer, visitor: str) -> bool:
+    """Whether this person has a seat in a branch from `turn`, and no turn was played in it yet."""
+    if branch.over or (branch.parent_turn, branch.turn_count) != (turn, turn):
+        return False
+    return any(seat.belongs_to(user, visitor) for seat in branch.seats.all())
+
+
+def check_registered(episode: Episode) -> None:
+    """Refuse to go on with an episode whose environment is gone.
+
+    Raises:
+        Outdated: the message is for the person.
+    """
+    try:
+        _ = episode.spec
+    except UnknownEnvironment as error:
+        raise Outdated(f"{error} {STAYS_READABLE}") from error
 
 
 def acting_after(episode: Episode, turn: int) -> int:

@@ -59,6 +59,10 @@ class OldBenchmark(JobRefusal):
     field = "benchmark"
 
 
+class NotAgain(JobRefusal):
+    """The job cannot be submitted again, because what it was is refused by now: an environment is gone."""
+
+
 class NotAsRanked(JobRefusal):
     """Here the benchmark would be played on other data, or on another version of an environment, than it ranks."""
 

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
+from pydantic import ValidationError
 
 from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
@@ -24,6 +25,7 @@ from apps.jobs.errors import (
     JobRefusal,
     NoExpert,
     NoLimits,
+    NotAgain,
     NotAsRanked,
     NotYours,
     OldBenchmark,
@@ -45,6 +47,7 @@ from gem.agents.endpoint.amounts import check_limits
 from gem.errors import UsageError
 from gem.evaluation.data import not_as_ranked
 from gem.evaluation.spec import HIDDEN, EvaluationSpec
+from gem.validation.messages import error_sentence
 
 
 def submit(
@@ -364,14 +367,19 @@ def resubmit(job_id: str, by: User, *, idempotency_key: str | None = None) -> Jo
 
     Raises:
         Job.DoesNotExist: if there is no such job.
-        JobRefusal: as `submit`.
+        JobRefusal: as `submit`, or if its specification is none any more, such as when an environment is gone.
     """
     job = Job.objects.select_related("batch").get(pk=job_id)
     filing = Filing(name=job.name, visibility=narrower(job.visibility, default_visibility(by)))
     if job.owner == by:
         filing = replace(filing, notes=job.notes, tags=tuple(job.tags), priority=job.priority)
-    request = {**job.spec, "stop_against": known_other(decision_of(job), by)}
-    return submit_all(by, [EvaluationSpec.model_validate(request)], filing, idempotency_key=idempotency_key)[0]
+    try:
+        spec = EvaluationSpec.model_validate({**job.spec, "stop_against": known_other(decision_of(job), by)})
+    except ValidationError as error:
+        raise NotAgain(
+            f"This job cannot be submitted again as it was. {error_sentence(error, EvaluationSpec)}"
+        ) from error
+    return submit_all(by, [spec], filing, idempotency_key=idempotency_key)[0]
 
 
 @transaction.atomic

@@ -28,7 +28,7 @@ from apps.jobs.results.cached import shared
 from apps.jobs.results.clusters import Scores
 from gem.evaluation import wrapping
 from gem.evaluation.data import shared as shared_data
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec, read_stored
 
 MAX_LATEST_EPISODES = 8
 LOG_LINES = 200
@@ -119,7 +119,7 @@ def set_up(job: Job, *, priced: bool = False) -> dict[str, Any]:
     Args:
         priced: see `evaluation`.
     """
-    spec = EvaluationSpec.model_validate(spec_of(job, priced=priced))
+    spec = read_stored(spec_of(job, priced=priced))
     request = spec.model_dump(mode="json", exclude_defaults=True)
     if spec.benchmark:
         request = {
@@ -209,7 +209,7 @@ def again(job: Job, viewer: Viewer, decision: Decision | None, *, priced: bool) 
         decision: the comparison that the job stops by.
         priced: see `evaluation`.
     """
-    spec = EvaluationSpec.model_validate(spec_of(job, priced=priced))
+    spec = read_stored(spec_of(job, priced=priced))
     document = spec.model_dump(mode="json", exclude_none=True)
     if spec.benchmark:
         for name in ("env_ids", "episodes_per_env", "seed", "max_turns"):

@@ -144,6 +144,8 @@ def _entries(benchmark: Benchmark, env_id: str) -> list[BenchmarkEntry]:
 
 def is_for_one_person(env_id: str) -> bool:
     """Whether this site can create the environment, and one person alone can play it."""
+    if registry.unregistered([env_id]):
+        return False
     spec = registry.spec(env_id)
     return spec.seats == 1 and not spec.missing_packages() and not spec.unavailable_reason()
 
@@ -157,8 +159,9 @@ def _ranked_seeds(entries: Sequence[BenchmarkEntry]) -> Q:
             episode__seed__range=(entry.seeds[0], entry.seeds[-1]),
         )
         for entry in entries
+        if not registry.unregistered([entry.env_id])
     )
-    return reduce(or_, spans)
+    return reduce(or_, spans, Q(pk__in=[]))
 
 
 def _shows_of(user: Viewer, visitor: str) -> QuerySet[Show]:

@@ -19,7 +19,7 @@ from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.errors import UsageError
 from gem.evaluation.intervals import Estimate
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import read_stored
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def record_scores(job_id: str) -> int:
 
 def compute_scores(job: Job) -> list[Score]:
     """The scores of a job that is done or will be stored as done; none if they do not rank. Nothing is written."""
-    spec = EvaluationSpec.model_validate(job.spec)
+    spec = read_stored(job.spec)
     if not spec.benchmark or not job.is_ranked:
         return []
     if not spec.hidden_seeds and job.shards.filter(unanswered__gt=0).exists():

@@ -156,16 +156,15 @@ async def _write(env_id: str, action: str, body: bytes, caller: Caller) -> Answe
 
 
 async def _reset(env_id: str, message: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-    """Begin an episode in a session of its own; a name that the client chose becomes the beginning of the id."""
-    request = read_reset(message)
-    key = f"{request.episode_id}.{secrets.token_urlsafe(16)}" if request.episode_id else secrets.token_urlsafe(16)
+    """Begin an episode in a session of its own, whose key is the name of the episode and a secret."""
     session = PlaySession(env_id, caller)
+    request = read_reset(message)._replace(secret=secrets.token_urlsafe(16))
     try:
-        turn = await session.reset(request._replace(episode_id=key))
+        turn = await session.reset(request)
     except BaseException:
         await asyncio.shield(session.close())
         raise
-    sessions.keep(key, session)
+    sessions.keep(turn.episode_id, session)
     return observation_data(turn)
 
 

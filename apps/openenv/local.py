@@ -39,9 +39,12 @@ class LocalHost:
         """See `Host.reset`."""
         session, account = self._session, self._caller.account
         self._hand_over()
-        if account is not None and request.is_recorded:
-            await recorder.room()
+        key = ""
         session.keeps_record = account is not None and request.is_recorded
+        if session.keeps_record:
+            await recorder.room()
+            key = recorder.draw_id()
+            request = request._replace(episode_id=request.episode_id or key)  # the client finds it by this name
         try:
             turn = await pace.call((session.env_id, "reset"), session.reset, request)
         except WireError:
@@ -49,7 +52,7 @@ class LocalHost:
         except Exception as error:  # an environment may fail in any way, and the others go on
             raise self._failed(error) from error
         if account is not None and session.record is not None:
-            self._underway = recorder.begin(session.record, account.pk)
+            self._underway = recorder.begin(key, session.record, account.pk)
         return turn
 
     async def step(self, action: str) -> Observation:

@@ -45,7 +45,7 @@ class QueuedHost:
         """See `Host.reset`."""
         await self._give_up()
         episode = await self._do(self._begin, request.seed)
-        self._episode, self._name, self._total_reward = episode, request.episode_id or episode.pk, 0.0
+        self._episode, self._name, self._total_reward = episode, request.named(episode.pk), 0.0
         return self._observation(episode, episode.first_observation, episode.first_info, None)
 
     async def step(self, action: str) -> Observation:

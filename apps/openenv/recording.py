@@ -73,11 +73,15 @@ class Recorder:
         """Wait while too many episodes wait to be written."""
         await self._has_room.wait()
 
-    def begin(self, record: EpisodeRecord, user_id: int) -> Underway:
-        """Record an episode that has begun; `record` grows while it is played."""
+    def draw_id(self) -> str:
+        """An id for an episode that is about to begin."""
         if not self._ids:
             self._ids = make_ids(IDS_AT_A_TIME)
-        underway = Underway(self._ids.pop(), record, user_id)
+        return self._ids.pop()
+
+    def begin(self, key: str, record: EpisodeRecord, user_id: int) -> Underway:
+        """Record an episode that has begun, by an id of `draw_id`; `record` grows while it is played."""
+        underway = Underway(key, record, user_id)
         self._playing[underway.id] = underway
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())

@@ -10,6 +10,8 @@ from django.db import IntegrityError, transaction
 
 import gem
 from apps.accounts.models import User, Viewer, account_of, default_visibility
+from apps.admission.counting import one_at_a_time
+from apps.admission.models import name_of
 from apps.agents.models import Agent
 from apps.episodes import branches, operations
 from apps.episodes.errors import (
@@ -243,15 +245,20 @@ def abandon(episode_id: str, *, user: Viewer, visitor: str) -> Episode:
         return operations.abandon(episode)
 
 
-def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str, address: str = "") -> Episode:
+def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str, address: str = "", once: bool = False) -> Episode:
     """Begin another episode with the same turns up to `turn`, continued by this person.
 
     If there are several seats, the person takes the one to act. The other seats keep the agents that the person may
     choose; an expert replaces other people and all other agents.
 
+    Args:
+        once: whether a fork of this person from this turn in which no turn was played yet is returned instead, so that
+            a request that is sent twice begins one.
+
     Raises:
         NotFound, EpisodeEnded, Sealed, Outdated, TooManyShows: nothing was begun.
     """
+    branches.check_registered(episode)
     own = branches.acting_after(episode, turn)
     seats = [
         _person(user, visitor) if number == own else Occupant(agent)
@@ -260,6 +267,13 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str, address: st
     branch = branches.draft_fork(episode, turn)
     branch.visibility = narrower(branch.visibility, default_visibility(user))
     with transaction.atomic():
+        if once:
+            one_at_a_time("forks", name_of(user.pk, visitor))
+            begun = Episode.objects.running().filter(parent=episode, parent_turn=turn).order_by("created")
+            if (
+                found := next((each for each in begun if branches.is_untouched(each, turn, user, visitor)), None)
+            ) is not None:
+                return found
         branches.store_branch(branch, seats=seats)
         shows.accompany(branch, _starter(user, visitor, address))
     return branch
@@ -272,6 +286,8 @@ def note_advice(episode: Episode, number: int) -> None:
 
 def undo(episode_id: str, *, user: Viewer, visitor: str, address: str = "") -> Episode:
     """Undo the person's last turn: a new branch begins before it, and the old episode stays readable.
+
+    A second call, even at once, returns the branch that the first one began, until a turn is played in it.
 
     Raises:
         NotFound, NotYourTurn, NothingToUndo, TurnTaken, Outdated, TooManyShows: nothing was changed.
@@ -291,15 +307,25 @@ def undo(episode_id: str, *, user: Viewer, visitor: str, address: str = "") -> E
     if last is None:
         raise NothingToUndo("You have not played a turn yet, so there is none to undo.")
     occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor, name=seat.name) for seat in seats]
+    if (begun := _begun_by_undo(episode, last - 1, user, visitor)) is not None:
+        return begun
     branch = branches.draft_branch(episode, last - 1)
     with transaction.atomic():
         locked = operations.lock(episode_id)
+        if (begun := _begun_by_undo(locked, last - 1, user, visitor)) is not None:
+            return begun
         pending.refuse_while_underway(locked)
         if locked.seq != episode.seq:
             raise TurnTaken("The episode changed in the meantime. Nothing was undone. Look at the board and try again.")
         branches.take_back(locked, branch, seats=occupants)
         shows.accompany(branch, _starter(user, visitor, address))
     return branch
+
+
+def _begun_by_undo(episode: Episode, turn: int, user: Viewer, visitor: str) -> Episode | None:
+    """The branch that an undo has begun after `turn`, if this person has a seat there and no turn was played yet."""
+    branch = episode.goes_on_in
+    return branch if branch is not None and branches.is_untouched(branch, turn, user, visitor) else None
 
 
 def human_agent() -> Agent:

@@ -204,7 +204,7 @@ def fork(request: HttpRequest, episode_id: str) -> HttpResponse:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         limits.check_start(request)
         visitor, address = visitors.key(request), visitors.address(request)
-        branch = operations.fork(episode, turn, user=request.user, visitor=visitor, address=address)
+        branch = operations.fork(episode, turn, user=request.user, visitor=visitor, address=address, once=True)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     _name_stand_ins(request, episode, branch)

@@ -114,7 +114,8 @@ def read(evaluation_id: str) -> None:
             raise InvalidData("The worker died several times while reading it.")
         _store(row)
     except (InvalidData, ReportRefused, SandboxUnavailable) as error:
-        recording.end(row, State.REFUSED, str(error))
+        sentence = str(error).replace(row.path.name, row.name)  # its readers know it by the name that it came with
+        recording.end(row, State.REFUSED, sentence)
     else:
         recording.end(row, State.DONE)
     row.path.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from apps.episodes.models import Episode
 from apps.jobs.models import Job
 from apps.jobs.results.clusters import Scores, scores_of
 from apps.standings.models import JobResult
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec, read_stored
 
 MOST_ENVIRONMENTS = 250
 """Environments of one job that are kept; those of training sets with more are on the page of the job alone."""
@@ -58,7 +58,7 @@ class Measured:
 def record(job: Job) -> JobResult:
     """Measure an evaluation that is done. A second call measures it anew."""
     scores = scores_of(job)
-    spec = EvaluationSpec.model_validate(job.spec)
+    spec = read_stored(job.spec)
     measured = [_measured(job, row, scores.of(row["env_id"])) for row in _sums(job)[:MOST_ENVIRONMENTS]]
     kept, _ = JobResult.objects.update_or_create(
         job=job,

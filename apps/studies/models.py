@@ -17,6 +17,7 @@ from apps.visibility import Person, VisibleQuerySet, column
 from gem.studies.results import RunResult
 from gem.studies.study import Run
 from gem.studies.study import Study as Plan
+from gem.validation.stored import STORED
 
 MAX_TITLE = 100
 
@@ -100,8 +101,8 @@ class Study(Moderated):
 
     @property
     def plan(self) -> Plan:
-        """What it compares."""
-        return Plan.model_validate(self.plan_data)
+        """What it compares; its environments may be gone."""
+        return Plan.model_validate(self.plan_data, context=STORED)
 
     @property
     def cpu_hours(self) -> float:

@@ -22,6 +22,7 @@ from apps.studies.planning import count, plan_runs
 from apps.trainings import permissions
 from apps.visibility import Visibility
 from gem.errors import InvalidArgument
+from gem.registry import unregistered
 from gem.studies.study import Study as Plan
 from gem.studies.study import find_ours, read_plan
 from gem.training import recipes
@@ -248,15 +249,21 @@ def cancel(study_id: str, by: User) -> Study:
     return _stop(study, Study.State.CANCELLED)
 
 
-@transaction.atomic
 def resume(study_id: str, by: User) -> Study:
     """Go on with a paused, cancelled or failed study. Runs that have failed are tried again.
 
     Raises:
-        NotYours, CannotChange: if it belongs to somebody else, or waits, runs or is done.
+        NotYours, CannotChange: if it belongs to somebody else, waits, runs or is done, or an environment is gone.
         TooManyJobs: if the owner has as many studies as one person may have.
         Study.DoesNotExist: if there is no such study.
     """
+    if gone := unregistered(Study.objects.get(pk=study_id).plan.env_ids):
+        raise CannotChange(f"There is no environment {gone[0]} here any more, so this study cannot go on.")
+    with transaction.atomic():
+        return _resume(study_id, by)
+
+
+def _resume(study_id: str, by: User) -> Study:
     study = _lock(study_id, by)
     if study.state not in {Study.State.PAUSED, Study.State.CANCELLED, Study.State.FAILED}:
         raise CannotChange(f"This study is {study.state}. Only a paused, cancelled or failed one can be resumed.")

@@ -177,6 +177,7 @@ def started(request: HttpRequest, study_id: str) -> HttpResponse:
         "study": study,
         "is_mine": study.owner_id == request.user.pk,
         "may_change": study.may_be_changed_by(request.user),
+        "env_ids": study.plan.env_ids,
         "plan_text": json.dumps(study.plan_data, indent=2, ensure_ascii=False),
     }
     return render(request, "studies/started.html", context)

@@ -15,7 +15,7 @@ from apps.visibility import VisibilityField
 from gem.credit import ALGORITHMS
 from gem.errors import InvalidArgument
 from gem.training import recipes
-from gem.training.spec import TrainingSpec, read_spec
+from gem.training.spec import TrainingSpec, read_stored
 
 PLAIN = ("algorithm", "discount", "learning_rate", "episodes", "updates", "seed")
 """Fields of the specification that are always shown in the form."""
@@ -159,7 +159,7 @@ class TrainingForm(SpecForm[TrainingSpec]):
 
 def initial(data: dict[str, Any]) -> dict[str, Any]:
     """The initial form values for a specification as JSON data."""
-    spec = read_spec(data)
+    spec = read_stored(data)
     changed = spec.model_dump(mode="json", exclude_defaults=True)
     fields = {name: getattr(spec, name) for name in (*PLAIN, *FINE)}
     others = {name: value for name, value in changed.items() if name not in {*PLAIN, *FINE, "recipe"}}

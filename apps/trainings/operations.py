@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 
 from apps.accounts import quotas
@@ -23,7 +23,7 @@ from apps.trainings import best, permissions
 from apps.trainings.alarms import alarms_of
 from apps.trainings.permissions import AGENT
 from gem.errors import InvalidArgument
-from gem.training.spec import TrainingSpec, read_spec
+from gem.training.spec import TrainingSpec, read_spec, with_current_names
 from gem.training.study.alarms import alarms_to_stop_for
 
 COLOURS = 8
@@ -45,6 +45,13 @@ def check_room(owner: User, trainings: int) -> None:
         TooManyJobs: if not, or if their trainings and uploads fill their storage.
     """
     problem = trainings and quotas.refusal(owner, quotas.TRAININGS, trainings)
+    if problem and trainings > 1:
+        limit = quotas.limit_of(owner, quotas.TRAININGS)
+        raise TooManyJobs(
+            f"These are {trainings} trainings, and one person may have at most {limit} that wait or run, including "
+            "those that you have already. None of them was submitted. Choose fewer seeds or algorithms, or wait until "
+            "others end."
+        )
     if problem := problem or quotas.refusal(owner, quotas.STORAGE, 0):
         raise TooManyJobs(problem)
 
@@ -71,6 +78,53 @@ def submit(
         Unfit: if it has no update after its parent's, starts from an agent whose weights `owner` may not use, or names
             files or addresses of the server that `owner` may not use (see `permissions`).
     """
+    return submit_all(
+        owner,
+        [(spec, name)],
+        idempotency_key=idempotency_key,
+        parent=parent,
+        evaluate_best=evaluate_best,
+        visibility=visibility,
+    )[0]
+
+
+def submit_all(
+    owner: User,
+    trainings: Sequence[tuple[TrainingSpec, str]],
+    *,
+    idempotency_key: str = "",
+    parent: Checkpoint | None = None,
+    evaluate_best: bool = False,
+    visibility: str = "",
+) -> list[Job]:
+    """Queue trainings that belong together, with their names: all of them, or none. See `submit`.
+
+    Of several trainings, the keys have their places at the end: a second call returns those that are stored already.
+
+    Raises:
+        TooManyJobs, Unfit: as `submit`; nothing was stored.
+    """
+    for spec, _ in trainings:
+        _check(owner, spec, parent)
+    keys = [idempotency_key]
+    if len(trainings) > 1:
+        keys = [idempotency_key and f"{idempotency_key}-{place}" for place in range(len(trainings))]
+    with transaction.atomic():
+        # Concurrent submissions of this person wait, so that they count each other and find each other's keys.
+        User.objects.select_for_update(no_key=True).get(pk=owner.pk)
+        stored = Job.objects.filter(owner=owner, idempotency_key__in=filter(None, keys))
+        existing_jobs = {job.idempotency_key: job for job in stored}
+        if missing := sum(key not in existing_jobs for key in keys):
+            check_room(owner, missing)
+        return [
+            existing_jobs.get(key)
+            or _create(owner, spec, name, key, parent, evaluate_best=evaluate_best, visibility=visibility)
+            for key, (spec, name) in zip(keys, trainings, strict=True)
+        ]
+
+
+def _check(owner: User, spec: TrainingSpec, parent: Checkpoint | None) -> None:
+    """Check what does not change while others submit. Raises Unfit, as `submit` says."""
     if sentences := permissions.refusals(owner, spec.model_dump(mode="json")):
         raise Unfit(" ".join(sentences))
     if spec.model.startswith(AGENT):
@@ -80,15 +134,8 @@ def submit(
             f"The fork continues after update {parent.update}, so {spec.updates} updates in total are too few: "
             "ask for more updates."
         )
-    if idempotency_key and (existing_job := Job.objects.filter(owner=owner, idempotency_key=idempotency_key).first()):
-        return existing_job
-    try:
-        return _create(owner, spec, name, idempotency_key, parent, evaluate_best=evaluate_best, visibility=visibility)
-    except IntegrityError:
-        return Job.objects.get(owner=owner, idempotency_key=idempotency_key)
 
 
-@transaction.atomic
 def _create(
     owner: User,
     spec: TrainingSpec,
@@ -99,8 +146,7 @@ def _create(
     evaluate_best: bool,
     visibility: str,
 ) -> Job:
-    User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent submissions count each other
-    check_room(owner, 1)
+    """Store a training, for which the caller has made sure that there is room."""
     spec = with_changes(spec, {"keep_checkpoints": MAX_CHECKPOINTS})
     job_id = make_id()
     parent_update = parent.update if parent else 0
@@ -255,7 +301,7 @@ def changed(job: Job, settings_: Mapping[str, Any]) -> TrainingSpec:
     Raises:
         Unfit: if the result is invalid. The message says why.
     """
-    return with_changes(read_spec(job.spec), settings_)
+    return _changed(with_current_names(job.spec), settings_)
 
 
 def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSpec:
@@ -264,8 +310,12 @@ def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSp
     Raises:
         Unfit: if the result is invalid. The message says why.
     """
+    return _changed(spec.model_dump(mode="json"), settings_)
+
+
+def _changed(data: Mapping[str, Any], settings_: Mapping[str, Any]) -> TrainingSpec:
     try:
-        return read_spec({**spec.model_dump(mode="json"), **settings_})
+        return read_spec({**data, **settings_})
     except InvalidArgument as error:
         raise Unfit(str(error)) from error
 
@@ -273,7 +323,7 @@ def with_changes(spec: TrainingSpec, settings_: Mapping[str, Any]) -> TrainingSp
 def _check_room_again(job: Job) -> None:
     """Check that the owner of a training may go on with it. If it waits or runs, it has its place already."""
     if job.owner_id is not None:
-        owner = User.objects.select_for_update(no_key=True).get(pk=job.owner_id)  # as in `_create`
+        owner = User.objects.select_for_update(no_key=True).get(pk=job.owner_id)  # as in `submit_all`
         check_room(owner, 0 if job.state in {Job.State.QUEUED, Job.State.RUNNING} else 1)
 
 

@@ -97,26 +97,20 @@ def _submit_all(owner: User, form: TrainingForm, spec: TrainingSpec, parent: Che
     """Submit one training, or one for each seed and algorithm. Returns the address of the page that shows them."""
     seeds = int(form.cleaned_data["seeds"] or 1)
     algorithms = ALGORITHMS if form.cleaned_data["all_algorithms"] else (spec.algorithm,)
-    key = form.cleaned_data["idempotency_key"] or uuid.uuid4().hex
     specs = [
         operations.with_changes(spec, {"algorithm": algorithm, "seed": spec.seed + seed})
         for algorithm in algorithms
         for seed in range(seeds)
     ]
     name = form.cleaned_data["name"] or spec.recipe
-    operations.check_room(owner, len(specs))
-    jobs = [
-        operations.submit(
-            owner,
-            each_spec,
-            name=_distinct_name(name, each_spec, algorithms=len(algorithms), seeds=seeds),
-            idempotency_key=key if len(specs) == 1 else f"{key}-{index}",
-            parent=parent,
-            evaluate_best=form.cleaned_data["evaluate_best"],
-            visibility=form.cleaned_data["visibility"],
-        )
-        for index, each_spec in enumerate(specs)
-    ]
+    jobs = operations.submit_all(
+        owner,
+        [(each, _distinct_name(name, each, algorithms=len(algorithms), seeds=seeds)) for each in specs],
+        idempotency_key=form.cleaned_data["idempotency_key"] or uuid.uuid4().hex,
+        parent=parent,
+        evaluate_best=form.cleaned_data["evaluate_best"],
+        visibility=form.cleaned_data["visibility"],
+    )
     if len(jobs) == 1:
         return jobs[0].get_absolute_url()
     return f"{reverse('trainings:compare')}?{urlencode([('job', job.pk) for job in jobs])}"

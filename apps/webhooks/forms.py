@@ -69,7 +69,7 @@ class WebhookForm(forms.Form):
         initial=CHOSEN_AT_FIRST,
         error_messages={
             "required": "Choose at least one event.",
-            "invalid_choice": "There is no such event. Choose from the list.",
+            "invalid_choice": f"There is no event %(value)s. Choose from {', '.join(OFFERED)}.",
         },
     )
 

@@ -28,6 +28,7 @@ from gem.adapters.spaces import AnyText
 from gem.envs.multiagent import SimultaneousEnv
 from gem.errors import InvalidArgument
 from gem.seats import observation_for_seat
+from gem.validation.values import check_action
 
 MIN_SEATS = 2
 Texts = dict[str, str]
@@ -186,7 +187,15 @@ class SimultaneousParallelEnv(_SeatsMixin, ParallelEnv):
 
         If an action is against the rules, its agent has to choose again in the next call; the actions of the agents
         before it are kept.
+
+        Raises:
+            InvalidArgument: if the action of an agent is missing, or no text. No action is taken then.
         """
+        missing = [agent for agent in self.agents if agent not in actions]
+        if missing:
+            raise InvalidArgument(f"A step takes an action of each agent; that of {', '.join(missing)} is missing.")
+        for agent in self.agents:
+            check_action(actions[agent])
         rewards = dict.fromkeys(self.agents, 0.0)
         terminated = truncated = False
         infos: Infos = {}

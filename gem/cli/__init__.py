@@ -11,9 +11,9 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import gem
 from gem.cli import (
@@ -108,7 +108,33 @@ COMMANDS: Mapping[str, tuple[ModuleType, str]] = {
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence."""
+    """An argument parser whose errors are one sentence, and that takes options between the words of a list too."""
+
+    def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
+        """See `argparse.ArgumentParser`. What is not known is an error of this command, which its help describes."""
+        found, extra = super().parse_known_args(args, namespace)
+        if extra and not self._take(found, extra):
+            self.error(f"unrecognized arguments: {' '.join(extra)}")
+        return found, []
+
+    def _take(self, found: argparse.Namespace, extra: list[str]) -> bool:
+        """Add words that follow an option to the list that began before it, which argparse does not do.
+
+        It ends a list at the first option, and one that is empty or optional even before that.
+        """
+        last = next((action for action in reversed(self._actions) if not action.option_strings), None)
+        end = extra.index("--") if "--" in extra else len(extra)
+        words = extra[:end] + extra[end + 1 :]
+        if last is None or any(word.startswith("-") for word in extra[:end]):
+            return False
+        values = [self._get_value(last, word) for word in words]
+        if last.nargs in ("*", "+"):
+            setattr(found, last.dest, [*(getattr(found, last.dest) or []), *values])
+            return True
+        if last.nargs == "?" and len(values) == 1 and getattr(found, last.dest) == last.default:
+            setattr(found, last.dest, values[0])
+            return True
+        return False
 
     def error(self, message: str) -> NoReturn:
         """Print the error without the usage and exit with code 2."""

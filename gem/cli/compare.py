@@ -13,6 +13,8 @@ from gem.cli.server import connection
 from gem.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gem.client import Client
     from gem.client.schemas import Job
     from gem.evaluation.compare import Comparison, PairOfRuns
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from gem.evaluation.intervals import Estimate
 
 LETTERS = "ABCDEF"
+_IN_EPISODES = ("env_kwargs", "wrappers", "max_turns")
+"""The settings of an environment that only its episodes tell."""
 MAX_LISTED_SETTINGS = 12
 
 
@@ -78,9 +82,10 @@ def read_runs(sources: list[str], url: str | None) -> list[Run]:
         UsageError: if a source is neither a file nor a job, or has no episodes.
     """
     found: list[tuple[str, Run]] = []
+    beside_files = any(Path(source).exists() for source in sources)
     for source in sources:
         path = Path(source)
-        own = _runs_of_files(path) if path.exists() else [_run_of_job(source, url)]
+        own = _runs_of_files(path) if path.exists() else [_run_of_job(source, url, beside_files=beside_files)]
         found += [(path.stem or source, run) for run in own]
     names = [run.name for _, run in found]
     return [
@@ -99,19 +104,20 @@ def _runs_of_files(path: Path) -> list[Run]:
     return runs_of(stored for file in files for stored in episode_files.read(file))
 
 
-def _run_of_job(job_id: str, url: str | None) -> Run:
+def _run_of_job(job_id: str, url: str | None, *, beside_files: bool) -> Run:
     from gem.client.errors import NotAuthenticated, NotFound  # noqa: PLC0415
 
     if not job_id.isalnum():
         raise UsageError(f"There is no file or folder {job_id}.")
     try:
         with connection.connect(url) as client:
-            return _fetch(client, job_id)
+            run, job = _fetch(client, job_id)
+            return _as_files_tell_it(client, run, job) if beside_files else run
     except (NotFound, NotAuthenticated) as error:
         raise UsageError(f"{job_id} is neither a file nor an evaluation that you may see: {error}") from error
 
 
-def _fetch(client: Client, job_id: str) -> Run:
+def _fetch(client: Client, job_id: str) -> tuple[Run, Job]:
     from collections import Counter  # noqa: PLC0415
 
     from gem.evaluation.comparison.runs import Run, ScoredEpisode  # noqa: PLC0415
@@ -141,7 +147,35 @@ def _fetch(client: Client, job_id: str) -> Run:
     if not episodes:
         raise UsageError(f"No episode of the evaluation {job_id} has ended yet.")
     settings = {**job.spec, "set_up": job.set_up or {}}
-    return Run(job.agent, episodes, settings, environments, _remarks(job), _faults(job))
+    return Run(job.agent, episodes, settings, environments, _remarks(job), faults=_faults(job)), job
+
+
+def _as_files_tell_it(client: Client, run: Run, job: Job) -> Run:
+    """Describe an evaluation by the settings that a file of episodes has, so that both can be compared.
+
+    A file knows nothing of the request: neither how many episodes were asked for nor which tools, which are wrappers in
+    it. So these settings are read from an episode of each environment, and what nobody may read is not compared.
+    """
+    from gem.client.errors import NotFound  # noqa: PLC0415
+
+    settings = {"set_up": job.set_up, "opponent": job.spec.get("opponent") or ""}
+    unknown = set() if job.set_up is not None else {"set_up"}
+    environments: dict[str, Mapping[str, Any]] = {}
+    names = {one.env_id: one.name for one in reversed(run.episodes)}
+    for env_id, own in run.environments.items():
+        try:
+            episode = client.episodes.get(names[env_id])
+        except NotFound:  # it is closed until its season is over
+            unknown |= {"engine_version", *_IN_EPISODES}
+            environments[env_id] = own
+            continue
+        environments[env_id] = {**own, **{name: getattr(episode, name) for name in _IN_EPISODES}}
+        settings["engine_version"] = episode.engine_version
+    closed = f"The settings of {run.name} are closed, so its wrappers, tools and turn limits are not compared."
+    remarks = [*run.remarks, closed] if "wrappers" in unknown else run.remarks
+    return dataclasses.replace(
+        run, settings=settings, environments=environments, remarks=remarks, unknown=frozenset(unknown)
+    )
 
 
 def _faults(job: Job) -> Faults:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from gem.cli.output.tables import count, table
 from gem.cli.server.connection import connect
+from gem.cli.verify import print_summary
 from gem.errors import UsageError
 from gem.validation.dependencies import VERIFICATION_PACKAGES, require_installed
 
@@ -198,10 +199,7 @@ def _execute(
         )
         for finding in reexecute(wanted, processes=processes):
             summary.add(finding)
-    total = summary.same + summary.differing + summary.unknown
-    print(f"{summary.same:,} of {count(total, 'episode')} executed again with the same result.")
-    for note, number in summary.notes.items():
-        print(f"{count(number, 'episode')}: {note}")
+    print_summary(summary)
     if summary.first is not None:
         print(f"DIFFERS. {summary.first.name}, {summary.first.env_id}: {summary.first.sentence}")
         return 1

@@ -20,6 +20,7 @@ from gem.validation.dependencies import CLIENT_PACKAGES, VERIFICATION_PACKAGES, 
 if TYPE_CHECKING:
     from gem.verification.certificates import Certificate, SignedCertificate
     from gem.verification.keys import PublishedKey, TrustedKeys
+    from gem.verification.reexecution import Summary
 
 KEY_BYTES = 32
 
@@ -165,12 +166,20 @@ def _execute(path: Path, processes: int, modules: list[str]) -> int:
     summary = Summary()
     for finding in reexecute(episode_files.read(path), processes=processes, modules=modules):
         summary.add(finding)
-    total = summary.same + summary.differing + summary.unknown
-    print(f"{summary.same:,} of {count(total, 'episode')} executed again with the same result.")
-    for note, number in summary.notes.items():
-        print(f"{count(number, 'episode')}: {note}")
+    print_summary(summary)
     if summary.first is not None:
         kind = "" if summary.first.status == "differs" else "cannot be executed here. "
         print(f"NOT PROVED. {summary.first.name}, {summary.first.env_id}: {kind}{summary.first.sentence}")
         return 1
     return 0
+
+
+def print_summary(summary: Summary) -> None:
+    """Print how many episodes were executed again, and what that did not prove."""
+    total = summary.same + summary.differing + summary.unknown
+    print(f"{summary.same:,} of {count(total, 'episode')} executed again with the same result.")
+    if failed := summary.failed_at_once:
+        which = "it failed before its first turn" if failed == 1 else "they failed before their first turn"
+        print(f"{count(failed, 'episode')} not executed: {which}.")
+    for note, number in summary.notes.items():
+        print(f"{count(number, 'episode')}: {note}")

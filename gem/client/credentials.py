@@ -55,14 +55,29 @@ def find_login(url: str | None = None, token: str | None = None) -> Login:
     than GEMWEB_URL, if it is set.
 
     Raises:
-        UsageError: if the file cannot be read, or `url` is no address.
+        UsageError: if the file cannot be read, `url` is no address, or the token can be none.
     """
     environment_url = os.environ.get("GEMWEB_URL")
     stored = _Stored() if url and token is not None else _read()
     chosen = url or environment_url
     address = normalize(chosen) if chosen else stored.url or DEFAULT_URL
     found = token_for(address) or stored.tokens.get(address, "")
-    return Login(address, found if token is None else token)
+    return Login(address, clean_token(found if token is None else token))
+
+
+def clean_token(token: str) -> str:
+    """Return a token without the white space around it, such as the end of the line of the file that it was in.
+
+    Raises:
+        UsageError: if it has characters that no token has, and so cannot be sent.
+    """
+    text = token.strip()
+    if not all("!" <= character <= "~" for character in text):
+        raise UsageError(
+            "This is not a token: one begins with gw_ and has no spaces and only ASCII characters. "
+            "Copy it again, or make another one on your account page."
+        )
+    return text
 
 
 def token_for(address: str) -> str:

@@ -20,7 +20,7 @@ from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument, Missing
 from gem.records import Identity
 from gem.replay import restore
 from gem.seats import observation_for_seat
-from gem.validation.values import check_action
+from gem.validation.values import check_action, check_seed
 from gem.views import TextView, View
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RemoteEnv(Env):
         arguments: `opponent`, `seat`, `tools`, `max_tool_uses`, `tool_format` and `visibility` as in `Episodes.begin`.
 
     Raises:
-        InvalidArgument: if an argument is unknown.
+        InvalidArgument: if an argument is unknown, or `seed` is no seed.
     """
 
     def __init__(self, client: Client, env_id: str, **arguments: Any) -> None:
@@ -59,7 +59,8 @@ class RemoteEnv(Env):
             )
         self.client = client
         self.env_id = env_id
-        self._next_seed = arguments.pop("seed", None)
+        first_seed = arguments.pop("seed", None)
+        self._next_seed = None if first_seed is None else check_seed(first_seed)
         self.env_kwargs = dict(arguments)
         self.episode: Episode | None = None
         """The episode as the server showed it last; None before the first `reset`."""
@@ -82,7 +83,7 @@ class RemoteEnv(Env):
             ClientError: if the server cannot be reached, or refuses.
         """
         self.close()
-        chosen = seed if seed is not None else self._next_seed
+        chosen = self._next_seed if seed is None else check_seed(seed)
         self._next_seed = None
         begun = self.client.episodes.begin(self.env_id, seed=chosen, **self.env_kwargs)
         self._seat = next((seat.number for seat in begun.seats if seat.mine), 0)

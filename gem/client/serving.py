@@ -23,6 +23,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
+from gem.client.credentials import clean_token
 from gem.client.errors import Conflict, api_error
 
 logger = logging.getLogger(__name__)
@@ -53,13 +54,14 @@ async def serve(act: Act, socket: str, token: str, *, report: Report = _log) -> 
         report: is told what happens.
 
     Raises:
+        UsageError: if the token can be none.
         ApiError: if the server refuses the connection.
         Conflict: if another program has connected as this agent.
     """
     pause = FIRST_PAUSE
+    headers = {"Authorization": f"Bearer {clean_token(token)}"}
     while True:
         try:
-            headers = {"Authorization": f"Bearer {token}"}
             async with connect(socket, additional_headers=headers, max_size=MAX_MESSAGE_BYTES) as connection:
                 pause = FIRST_PAUSE
                 await _Serving(act, connection, report).run()

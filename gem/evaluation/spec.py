@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -10,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from pydantic_core import PydanticCustomError
 
 from gem import benchmarks, registry
-from gem.errors import UsageError
+from gem.errors import UnknownEnvironment, UsageError
 from gem.evaluation import wrapping
 from gem.evaluation.by_benchmark import DEFAULT_MAX_ERROR_SHARE, fields_of_benchmark
 from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
+from gem.validation.stored import STORED, is_stored
 
 MAX_ENVIRONMENTS = 300
 MAX_EPISODES_PER_ENV = 10_000
@@ -54,8 +56,8 @@ class EvaluationPart(NamedTuple):
 
     @property
     def seats(self) -> int:
-        """The number of seats of the environment."""
-        return registry.spec(self.env_id).seats
+        """The number of seats of the environment; 1 if it is gone."""
+        return _seats(self.env_id)
 
 
 class EvaluationSpec(BaseModel):
@@ -124,9 +126,9 @@ class EvaluationSpec(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _apply_benchmark(cls, data: Any) -> Any:
+    def _apply_benchmark(cls, data: Any, info: ValidationInfo) -> Any:
         """Set the fields that the benchmark determines. What contradicts it is refused at the field `benchmark`."""
-        if not isinstance(data, dict) or not data.get("benchmark"):
+        if not isinstance(data, dict) or not data.get("benchmark") or (is_stored(info) and data.get("env_ids")):
             return data
         try:
             return {**data, **fields_of_benchmark(data)}
@@ -144,7 +146,7 @@ class EvaluationSpec(BaseModel):
     @classmethod
     def _check_hidden_seeds(cls, value: bool, info: ValidationInfo) -> bool:
         if value and "benchmark" in info.data and info.data["benchmark"] is None:
-            raise _refused("Only a benchmark has hidden seeds; choose one, or leave hidden_seeds out.")
+            raise _refused("Only a benchmark has hidden seeds; choose one, or play public seeds.")
         return value
 
     @field_validator("env_ids")
@@ -158,7 +160,7 @@ class EvaluationSpec(BaseModel):
             raise _refused(f"Choose at most {MAX_ENVIRONMENTS} environments; you chose {len(env_ids)}.")
         if len(set(env_ids)) != len(env_ids):
             raise _refused("An environment is chosen twice.")
-        for env_id in env_ids:
+        for env_id in () if is_stored(info) else env_ids:
             try:
                 registry.spec(env_id)
             except UsageError as error:
@@ -233,7 +235,7 @@ class EvaluationSpec(BaseModel):
     @field_validator("opponent")
     @classmethod
     def _check_opponent(cls, opponent: str | None, info: ValidationInfo) -> str | None:
-        if "env_ids" not in info.data:
+        if "env_ids" not in info.data or is_stored(info):
             return opponent
         env_ids = _multi_seat(info.data["env_ids"])
         if env_ids and opponent is None:
@@ -247,7 +249,7 @@ class EvaluationSpec(BaseModel):
     @field_validator("tools")
     @classmethod
     def _check_tools(cls, tools: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        if tools and {"max_tool_uses", "tool_format"} <= info.data.keys():
+        if tools and {"max_tool_uses", "tool_format"} <= info.data.keys() and not is_stored(info):
             try:
                 tool_catalog.wrapper(tools, info.data["max_tool_uses"], info.data["tool_format"])
                 for env_id in info.data.get("env_ids", ()):
@@ -277,7 +279,7 @@ class EvaluationSpec(BaseModel):
     def _part(self, entry: benchmarks.BenchmarkEntry) -> EvaluationPart:
         """The episodes of an environment of the benchmark. Those of hidden seeds count from `HIDDEN`."""
         if self.hidden_seeds and entry.hidden_seeds:
-            return EvaluationPart(entry.env_id, HIDDEN, entry.hidden_seeds * registry.spec(entry.env_id).seats)
+            return EvaluationPart(entry.env_id, HIDDEN, entry.hidden_seeds * _seats(entry.env_id))
         return EvaluationPart(entry.env_id, entry.first_seed, entry.episodes)
 
     @property
@@ -324,8 +326,11 @@ class EvaluationSpec(BaseModel):
 
     @property
     def is_current(self) -> bool:
-        """Whether the benchmark, if there is one, still has the version of the specification."""
-        return self.benchmark is None or self.benchmark_version == benchmarks.load(self.benchmark).version
+        """Whether the benchmark, if there is one, is still here and has the version of the specification."""
+        try:
+            return self.benchmark is None or self.benchmark_version == benchmarks.load(self.benchmark).version
+        except UsageError:
+            return False
 
     @property
     def episodes_total(self) -> int:
@@ -345,12 +350,29 @@ class EvaluationSpec(BaseModel):
         return tool_catalog.in_words(self.tools, self.max_tool_uses, self.tool_format)
 
 
+def read_stored(data: Mapping[str, Any]) -> EvaluationSpec:
+    """The specification of an evaluation that was submitted before; its environments may be gone (`validation.stored`).
+
+    Raises:
+        pydantic.ValidationError: if the data are none.
+    """
+    return EvaluationSpec.model_validate(data, context=STORED)
+
+
+def _seats(env_id: str) -> int:
+    """The number of seats of an environment; 1 if it is gone, which only a stored specification names."""
+    try:
+        return registry.spec(env_id).seats
+    except UnknownEnvironment:
+        return 1
+
+
 def _exact(money: float | None) -> Decimal | None:
     return None if money is None else Decimal(str(money))
 
 
 def _multi_seat(env_ids: tuple[str, ...]) -> list[str]:
-    return [env_id for env_id in env_ids if registry.spec(env_id).seats > 1]
+    return [env_id for env_id in env_ids if _seats(env_id) > 1]
 
 
 def _check_range(value: int, low: int, high: int, label: str) -> int:

@@ -168,11 +168,15 @@ class RemoteOpenEnv(Env):
         """Open a session and reset it."""
         self._leave()
         self._connection = Connection(self.url, self._guard, self.timeout)
-        if not self._schema:
-            self._schema = self._connection.action_schema()
-        self._text_field = text_field_of(self._schema)
-        seed = {} if self.seed is None else {"seed": self.seed}
-        return self._ask("reset", {**self._reset_options, **seed})
+        try:
+            if not self._schema:
+                self._schema = self._connection.action_schema()
+            self._text_field = text_field_of(self._schema)
+            seed = {} if self.seed is None else {"seed": self.seed}
+            return self._ask("reset", {**self._reset_options, **seed})
+        except BaseException:
+            self._leave()  # there is no episode that could go on, and so nobody to close it
+            raise
 
     def _ask(self, kind: str, data: dict[str, Any]) -> Answer:
         if self._connection is None:

@@ -53,7 +53,7 @@ class Session:
             raise WireError("VALIDATION_ERROR", str(error)) from error
         except (GemError, ImportError) as error:
             raise WireError("EXECUTION_ERROR", f"The environment cannot begin an episode: {error}") from error
-        self.episode_id = request.episode_id or secrets.token_hex(8)
+        self.episode_id = request.named(secrets.token_hex(8))
         self.seed = self.env.unwrapped.seed
         self.step_count, self.total_reward, self.is_over, self.failure = 0, 0.0, False, ""
         if self.keeps_record:

@@ -57,6 +57,13 @@ class Reset(NamedTuple):
     """A name that the client chose for the episode."""
     is_recorded: bool = True
     """Whether the server may keep the episode."""
+    secret: str = ""
+    """What is put behind the name, with a dot between them, so that nobody can guess it."""
+
+    def named(self, own: str) -> str:
+        """The name of the episode for the client: the one that it chose, or else this one."""
+        name = self.episode_id or own
+        return f"{name}.{self.secret}" if self.secret else name
 
 
 class Call(NamedTuple):

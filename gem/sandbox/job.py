@@ -27,6 +27,17 @@ class JobInterrupted(Exception):
     """The job was ended because its `should_yield` said so. The pool catches this too."""
 
 
+def encoded(text: str) -> bytes:
+    """The bytes of a program or of its input: UTF-8, and what Python read from bytes that are not as these bytes.
+
+    Half of a surrogate pair, which UTF-8 has not, is encoded all the same: it is for the program to stumble over.
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
 @dataclass(frozen=True, slots=True)
 class SandboxJob:
     """A program for a sandbox to run."""

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from gem.errors import SandboxUnavailable
 from gem.sandbox.backends import Sandbox, open_sandbox
-from gem.sandbox.job import JobInterrupted, SandboxJob, SlotDied
+from gem.sandbox.job import JobInterrupted, SandboxJob, SlotDied, encoded
 from gem.sandbox.limits import Level, Limits, Result
 
 LIBRARIES = ("numpy", "pandas", "sympy")
@@ -53,8 +53,7 @@ class Pool:
 
     def run(self, code: str, *, stdin: str = "", limits: Limits | None = None) -> Result:
         """Run a program (see `gem.sandbox.run`)."""
-        content = code.encode("utf-8", "surrogateescape")
-        job = SandboxJob(content, stdin.encode("utf-8", "surrogateescape"), limits or Limits())
+        job = SandboxJob(encoded(code), encoded(stdin), limits or Limits())
         return self.execute(job, libraries_in(code))
 
     def execute(self, job: SandboxJob, libraries: frozenset[str] = NO_LIBRARIES) -> Result:

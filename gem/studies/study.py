@@ -11,13 +11,23 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from gem.errors import InvalidArgument
 from gem.training import recipes
-from gem.training.spec import MACHINE_SETTINGS, TrainingSpec, read_spec
+from gem.training.spec import MACHINE_SETTINGS, TrainingSpec, read_spec, read_stored
 from gem.validation.messages import error_sentence, refused
 from gem.validation.near import did_you_mean
+from gem.validation.stored import is_stored
 
 FOLDER = Path(__file__).parent / "plans"
 TUNING_SEED = 1_000_003
@@ -84,6 +94,9 @@ class Study(BaseModel):
         default=[], max_length=12, description="What a reader should know, a sentence each."
     )
 
+    _is_stored: bool = PrivateAttr(default=False)
+    """Whether the plan was read from where it was stored, so that its environments may be gone."""
+
     @model_validator(mode="before")
     @classmethod
     def _expand(cls, data: Any) -> Any:
@@ -113,8 +126,11 @@ class Study(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _check_specifications(self) -> Self:
+    def _check_specifications(self, info: ValidationInfo) -> Self:
         """Check every pair, and the tuned values in the first environment alone: a form checks while somebody types."""
+        if is_stored(info):
+            self._is_stored = True
+            return self
         first = next(iter(self.environments))
         values = itertools.chain.from_iterable(self.tuning.values())
         try:
@@ -159,17 +175,34 @@ class Study(BaseModel):
         data |= self.variants[variant].settings | QUIET | {"seed": seed}
         if tuned is not None:
             data |= dict.fromkeys(self.tuning, tuned)
-        return _spec(data, f"environments.{environment} with variants.{variant}")
+        return self._spec(data, f"environments.{environment} with variants.{variant}")
 
     def measured_spec(self, name: str) -> TrainingSpec:
         """How a policy plays in one of the environments in which it is measured without training."""
-        return _spec({**_with_recipe(self.measured_in[name]), "seed": 0}, f"measured_in.{name}")
+        return self._spec({**_with_recipe(self.measured_in[name]), "seed": 0}, f"measured_in.{name}")
+
+    def _spec(self, data: Mapping[str, Any], place: str) -> TrainingSpec:
+        """A specification of the plan. Raises InvalidArgument if it is invalid; the message names the place."""
+        try:
+            return read_stored(data) if self._is_stored else read_spec(data)
+        except InvalidArgument as error:
+            raise InvalidArgument(f"{place}: {error}") from error
 
     def pinned(self) -> Study:
         """The same plan with the settings of its recipes written out: it stays what it is when a recipe changes."""
         environments = {name: _settings_of_recipe(own) for name, own in self.environments.items()}
         measured_in = {name: _settings_of_recipe(own) for name, own in self.measured_in.items()}
         return self.model_copy(update={"environments": environments, "measured_in": measured_in})
+
+    @property
+    def env_ids(self) -> list[str]:
+        """The environments in which it trains and measures, each once."""
+        pairs = itertools.product(self.environments, self.variants)
+        specs = [*itertools.starmap(self._first_spec, pairs), *map(self.measured_spec, self.measured_in)]
+        return list(dict.fromkeys(env_id for spec in specs for env_id in spec.env_ids))
+
+    def _first_spec(self, environment: str, variant: str) -> TrainingSpec:
+        return self.spec_of(environment, variant, 0)
 
     @property
     def places(self) -> int:
@@ -193,18 +226,6 @@ class Study(BaseModel):
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _spec(data: Mapping[str, Any], place: str) -> TrainingSpec:
-    """A specification of the plan.
-
-    Raises:
-        InvalidArgument: if it is invalid; the message names the place.
-    """
-    try:
-        return read_spec(data)
-    except InvalidArgument as error:
-        raise InvalidArgument(f"{place}: {error}") from error
 
 
 def with_every_recipe(data: Mapping[str, Any]) -> dict[str, Any]:

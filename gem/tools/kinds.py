@@ -41,6 +41,8 @@ def make_tool(spec: ToolSpec) -> BaseTool:
     """
     if isinstance(spec, BaseTool):
         return spec
+    if not isinstance(spec, str | Mapping):
+        raise InvalidArgument(f"A tool is a name such as 'python', or a dictionary with its name, not {spec!r:.60}.")
     arguments: dict[str, Any] = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = arguments.pop("name", "")
     factory = _find_factory(name)

@@ -6,7 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from gem import registry
 from gem.credit import ALGORITHMS, Algorithm, CreditUnit
@@ -14,6 +22,7 @@ from gem.errors import InvalidArgument, UsageError
 from gem.training import environment_check
 from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
+from gem.validation.stored import STORED, is_stored
 
 NANO_BASE = "nano-base"
 BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools")
@@ -265,7 +274,9 @@ class TrainingSpec(BaseModel):
 
     @field_validator("env_id")
     @classmethod
-    def _check_registered(cls, env_id: str) -> str:
+    def _check_registered(cls, env_id: str, info: ValidationInfo) -> str:
+        if is_stored(info):
+            return env_id
         try:
             env_spec = registry.spec(env_id)
         except UsageError as error:
@@ -316,8 +327,10 @@ class TrainingSpec(BaseModel):
         return self
 
     @model_validator(mode="after")
-    def _check_environments(self) -> Self:
+    def _check_environments(self, info: ValidationInfo) -> Self:
         """Make the environment of every stage once, with its wrappers."""
+        if is_stored(info):
+            return self
         played = [(stage, 2 if self.self_play else 1) for stage in self.stages]
         for stage, needed_seats in [*played, *([(self.measured_stage, 1)] if self.self_play else [])]:
             try:
@@ -332,6 +345,11 @@ class TrainingSpec(BaseModel):
             if seats != needed_seats:
                 raise refused(f"{stage.env_id} has {seats} seat{'s' * (seats > 1)}, and self_play needs two.")
         return self
+
+    @property
+    def env_ids(self) -> list[str]:
+        """The environments of all stages, each once."""
+        return list(dict.fromkeys(stage.env_id for stage in self.stages))
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -366,8 +384,21 @@ def read_spec(data: Mapping[str, Any]) -> TrainingSpec:
     Raises:
         InvalidArgument: if the data are invalid, with a sentence for each field.
     """
+    return _read(data, None)
+
+
+def read_stored(data: Mapping[str, Any]) -> TrainingSpec:
+    """The specification of a training that was submitted before, whose environments may be gone (`validation.stored`).
+
+    Raises:
+        InvalidArgument: see `read_spec`.
+    """
+    return _read(data, STORED)
+
+
+def _read(data: Mapping[str, Any], context: Mapping[str, bool] | None) -> TrainingSpec:
     try:
-        return TrainingSpec.model_validate(data)
+        return TrainingSpec.model_validate(data, context=context)
     except ValidationError as error:
         raise InvalidArgument(error_sentence(error, TrainingSpec)) from error
 

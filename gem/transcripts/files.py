@@ -19,13 +19,19 @@ from gem.transcripts.transcript import Message, Transcript, extra_of, text_of
 SETTINGS = ("task_version", "task_args", "dataset", "config")
 """What is kept of the header of a log of Inspect."""
 MAX_LINE_BYTES = 64 * 2**20
+OF_VERIFIERS = {"sample_id", "example_id", "rollout_number", "stop_condition", "is_completed", "trajectory"}
+"""Fields that rows of verifiers have, and those of others have not."""
+SAID = {"messages", "prompt", "completion", "trajectory"}
+"""Fields with what was said. A line with none of them is no transcript."""
 
 
 class Header(BaseModel):
     """What a file says of the whole evaluation."""
 
-    source: Literal["inspect", "verifiers", "gem"]
+    source: Literal["inspect", "verifiers", "gem", "file"]
+    """The program that wrote it; `file` for JSON lines of any other."""
     name: str = ""
+    """What the file calls the evaluation; empty if it does not say."""
     model: str = ""
     key: str = ""
     """What the program calls the evaluation."""
@@ -46,8 +52,9 @@ def read(path: Path) -> tuple[Header, Iterator[Transcript]]:
     if first is None:
         raise InvalidData(f"{path.name} has no lines.")
     if "identity" in first or "first_observation" in first or "engine" in first:
-        return Header(source="gem", name=path.stem, model=str(first.get("agent", ""))), _episodes(path)
-    return Header(source="verifiers", name=path.stem), (of_sample(line) for line in _lines(path))
+        return Header(source="gem", model=str(first.get("agent", ""))), _episodes(path)
+    source: Literal["verifiers", "file"] = "verifiers" if OF_VERIFIERS & first.keys() else "file"
+    return Header(source=source), _rows(path)
 
 
 def _begins_with_object(path: Path, name: str) -> bool:
@@ -105,6 +112,15 @@ def _of_episode(line: bytes, place: str) -> Transcript:
         solved=record.success,
         error=record.failure,
     )
+
+
+def _rows(path: Path) -> Iterator[Transcript]:
+    for number, line in enumerate(_lines(path), start=1):
+        if not SAID & line.keys():
+            raise InvalidData(
+                f"{path.name}, row {number} is no transcript: it has neither messages nor a prompt and a completion."
+            )
+        yield of_sample(line)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

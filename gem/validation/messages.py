@@ -21,16 +21,16 @@ _KINDS = {
     "dict_type": "an object", "model_type": "an object", "list_type": "a list", "tuple_type": "a list",
 }  # fmt: skip
 _BOUNDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "greater_than_equal": lambda limits: f"at least {limits['ge']:g}",
-    "greater_than": lambda limits: f"above {limits['gt']:g}",
-    "less_than_equal": lambda limits: f"at most {limits['le']:g}",
-    "less_than": lambda limits: f"below {limits['lt']:g}",
+    "greater_than_equal": lambda limits: f"at least {_number(limits['ge'])}",
+    "greater_than": lambda limits: f"above {_number(limits['gt'])}",
+    "less_than_equal": lambda limits: f"at most {_number(limits['le'])}",
+    "less_than": lambda limits: f"below {_number(limits['lt'])}",
     "literal_error": lambda limits: str(limits["expected"]),
 }
 
 
 def field_errors(
-    error: ValidationError, model: type[BaseModel], names: Mapping[str, str] | None = None
+    error: ValidationError, model: type[BaseModel], names: Mapping[str, str] | None = None, *, holder: str = ""
 ) -> list[tuple[str, str]]:
     """Return the field and a sentence for each error.
 
@@ -39,11 +39,17 @@ def field_errors(
     Args:
         names: labels that the sentences use in place of the names of fields. They have no effect on the messages that
             a model words itself, which are errors of the type "refused".
+        holder: a field of `model` that holds what the caller has sent. Neither fields nor sentences name it.
     """
     errors = []
+    held = _type_of(model, holder)
     for detail in error.errors(include_url=False):
-        field_name = ".".join(str(part) for part in detail["loc"])
-        errors.append((field_name, _sentence(detail, (names or {}).get(field_name, field_name) or "It", model)))
+        location, of_model = detail["loc"], model
+        if holder and location[:1] == (holder,):
+            location, of_model = location[1:], held
+        field_name = ".".join(str(part) for part in location)
+        subject = (names or {}).get(field_name, field_name) or "It"
+        errors.append((field_name, _sentence(detail | {"loc": location}, subject, of_model)))
     return errors
 
 
@@ -87,6 +93,19 @@ def _sentence(error: Any, subject: str, model: type[BaseModel]) -> str:
     for phrase, replacement in (("Input should be", "has to be"), ("should have", "has to have"), ("should", "has to")):
         message = message.replace(phrase, replacement)
     return f"{subject} {message}." if message.startswith("has to") else f"{subject}: {message}."
+
+
+def _type_of(model: type[BaseModel], holder: str) -> type[BaseModel]:
+    """The model that a field holds; `model` itself if it holds none."""
+    from pydantic import BaseModel  # noqa: PLC0415 (as above)
+
+    held = model.model_fields[holder].annotation if holder in model.model_fields else None
+    return held if isinstance(held, type) and issubclass(held, BaseModel) else model
+
+
+def _number(limit: Any) -> str:
+    """A bound in figures: whole numbers in full, because a rounded one is none."""
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:,.15g}"
 
 
 def _unknown_field(location: tuple[int | str, ...], model: type[BaseModel]) -> str:

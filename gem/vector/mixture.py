@@ -26,7 +26,7 @@ from gem.factory import make_wrapped
 from gem.rng import pack_generator, unpack_generator
 from gem.validation.messages import error_sentence
 from gem.views import TextView, View
-from gem.wrappers.wrapper_factory import has_tools
+from gem.wrappers.wrapper_factory import has_tools, names_of_tools
 
 
 class MixturePart(BaseModel):
@@ -70,8 +70,9 @@ def register_mixture(env_id: str, mixture: Mixture | Mapping[str, Any] | str | P
     """Register a mixture as an environment, so that `gem.make(env_id)` makes it.
 
     A mixture without a curriculum replays as its parts do: exactly, or as "taped" if one of them is, or has tools in
-    its arguments or wrappers; then the mixture is slow as well. With a curriculum, an episode also depends on earlier
-    episodes, so its `replay` is "none"; the episode of the part, which the info names, can still be replayed.
+    its arguments or wrappers; then the mixture is slow as well. Its `tools` are those of all parts. With a curriculum,
+    an episode also depends on earlier episodes, so its `replay` is "none"; the episode of the part, which the info
+    names, can still be replayed.
 
     Args:
         mixture: a `Mixture`, the same as plain data, or the path of a JSON file with it.
@@ -94,11 +95,18 @@ def register_mixture(env_id: str, mixture: Mixture | Mapping[str, Any] | str | P
         cost="slow" if with_tools or any(spec.cost == "slow" for spec in specs) else "fast",
         winnable=all(spec.winnable for spec in specs),
         turns="single" if all(spec.turns == "single" for spec in specs) else "multi",
+        tools_of_parts=list(dict.fromkeys(name for part in parsed.parts for name in _tools_of(part))),
         requires=sorted({package for spec in specs for package in spec.requires}),
         summary=f"A mixture of {len(specs)} environments.",
         parts=plain["parts"],
         curriculum=plain["curriculum"],
     )
+
+
+def _tools_of(part: MixturePart) -> list[str]:
+    """The names of the tools of a part: its own, unless its arguments name others, and those of its wrappers."""
+    own = () if "tools" in part.kwargs else registry.spec(part.env_id).tools
+    return [*own, *names_of_tools(part.kwargs, part.wrappers)]
 
 
 def _parse_mixture(mixture: Mixture | Mapping[str, Any] | str | Path) -> Mixture:

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from gem.core import Env
 from gem.errors import UnknownEnvironment, UsageError, VersionChanged
 from gem.evaluation.spec import EvaluationSpec
 from gem.records import EpisodeRecord, Identity, StoredEpisode
-from gem.replay import is_taped, make_env, verify_stored
+from gem.replay import failed_at_once, is_taped, make_env, verify_stored
 from gem.validation.dependencies import import_modules
 from gem.verification.canonical import canonical_json
 from gem.verification.tapes import check_tape
@@ -91,10 +91,12 @@ class Finding:
     """The first difference, or why it could not be executed; empty if it is the same."""
     notes: tuple[str, ...] = ()
     """What was not proved although nothing differs, as sentences: outputs that were taken from the record."""
+    failed_at_once: bool = False
+    """Whether its record says that it failed before its first turn, so that nothing was executed."""
 
     @property
     def is_same(self) -> bool:
-        """Whether the episode was executed and gave what its record says."""
+        """Whether the episode gave what its record says, or there was nothing to execute (`failed_at_once`)."""
         return self.status == "same"
 
 
@@ -103,6 +105,9 @@ class Summary:
     """The findings of a row in numbers; `add` counts one."""
 
     same: int = 0
+    """Those that were executed and gave what their records say."""
+    failed_at_once: int = 0
+    """Those that failed before their first turn, which nobody can execute."""
     differing: int = 0
     unknown: int = 0
     turns: int = 0
@@ -113,7 +118,8 @@ class Summary:
 
     def add(self, finding: Finding) -> None:
         """Count a finding."""
-        self.same += finding.status == "same"
+        self.same += finding.is_same and not finding.failed_at_once
+        self.failed_at_once += finding.is_same and finding.failed_at_once
         self.differing += finding.status == "differs"
         self.unknown += finding.status == "unknown"
         self.turns += finding.turns
@@ -258,7 +264,9 @@ class _Execution:
             if env is not None and not is_kept:
                 env.close()
         if difference is None:
-            return _finding(stored, "same", notes=_notes(record, unrepeated))
+            return replace(
+                _finding(stored, "same", notes=_notes(record, unrepeated)), failed_at_once=failed_at_once(record)
+            )
         return differs(stored, difference.field, difference.sentence)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from gem.core import Env
 from gem.errors import InvalidArgument
+from gem.registry import tool_name
 from gem.tools.tool_env_wrapper import ToolEnvWrapper
 from gem.validation.arguments import check_arguments, check_numbers, required_arguments
 from gem.validation.near import did_you_mean
@@ -21,7 +22,9 @@ from gem.wrappers.record_episodes import RecordEpisodes
 from gem.wrappers.rewards import ClipReward, RewardSuccess, ScaleReward
 from gem.wrappers.time_limit import TimeLimit
 
-__all__ = ["TOKENIZER_REQUIRED", "TOOL_WRAPPERS", "WRAPPER_FACTORY", "get_wrapper_fns", "has_tools", "wrap"]
+__all__ = [
+    "TOKENIZER_REQUIRED", "TOOL_WRAPPERS", "WRAPPER_FACTORY", "get_wrapper_fns", "has_tools", "names_of_tools", "wrap",
+]  # fmt: skip
 
 WrapperFn = Callable[..., Env]
 NO_CHAT: dict[str, Any] = {"include_chat_template": False, "apply_chat_template_on_reset": False}
@@ -70,6 +73,16 @@ TOOL_WRAPPERS = frozenset(
 def has_tools(env_kwargs: Mapping[str, Any], wrappers: Iterable[Mapping[str, Any]]) -> bool:
     """Whether these arguments of `gem.make`, or these wrappers as plain data, put tools around an environment."""
     return "tools" in env_kwargs or any(wrapper.get("name") in TOOL_WRAPPERS for wrapper in wrappers)
+
+
+def names_of_tools(env_kwargs: Mapping[str, Any], wrappers: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The names of the tools that these arguments of `gem.make` and these wrappers put around an environment."""
+    tools = list(env_kwargs.get("tools") or ())
+    for wrapper in wrappers:
+        if wrapper.get("name") in TOOL_WRAPPERS:
+            preset = getattr(WRAPPER_FACTORY[wrapper["name"]], "keywords", {})
+            tools += wrapper.get("tools") or preset.get("tools") or ()
+    return list(dict.fromkeys(map(tool_name, tools)))
 
 
 def get_wrapper_fns(wrappers: str | Sequence[str], tokenizer: ChatTokenizer | None = None) -> list[WrapperFn]:

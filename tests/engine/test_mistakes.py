@@ -25,6 +25,7 @@ WORDLE = "game:Wordle-v0"
         ({"max_turns": [3]}, "cannot be made with max_turns=[3]: '<' not supported"),
         ({"tools": ["python"], "max_tool_uses": 2.5}, "max_tool_uses must be a whole number, not 2.5."),
         ({"tools": "python"}, "Tools are a list: tools=['python']."),
+        ({"tools": [5]}, "A tool is a name such as 'python', or a dictionary with its name, not 5."),
         ({"num_env": 4}, "takes no argument 'num_env'"),
     ],
 )

@@ -249,6 +249,24 @@ def test_the_tools_of_a_part_are_there_once_and_only_in_that_part(mixture) -> No
         del ENV_REGISTRY[tooled]
 
 
+@pytest.mark.parametrize(
+    ("part", "tools"),
+    [
+        ({"env_id": EASY}, ()),
+        ({"env_id": "math:GSM8K-python"}, ("python",)),
+        ({"env_id": "math:GSM8K-python", "kwargs": {"tools": [{"name": "search", "index": "wikigame"}]}}, ("search",)),
+        ({"env_id": "math:GSM8K-python", "kwargs": {"tools": []}}, ()),
+        ({"env_id": EASY, "wrappers": [{"name": "search_tool"}, {"name": "tools", "tools": ["python"]}]},
+         ("search", "python")),
+    ],
+)  # fmt: skip
+def test_a_mixture_has_the_tools_of_its_parts(mixture, part: dict[str, Any], tools: tuple[str, ...]) -> None:
+    for _ in range(2):  # registering it again changes nothing
+        gem.register_mixture(NAME, {"parts": [{"env_id": "game:Wordle-v0-easy"}, part]})
+    assert gem.spec(NAME).tools == tools
+    assert "tools" not in gem.spec(NAME).kwargs, "make puts none around it"
+
+
 WAYS = ("left", "up", "right", "down")
 
 

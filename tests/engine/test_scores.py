@@ -1,6 +1,7 @@
 """Intervals, benchmarks, baselines and job specifications."""
 
 import random
+import re
 import time
 from dataclasses import replace
 from typing import Any
@@ -114,7 +115,7 @@ def test_a_benchmark_decides_environments_and_seeds() -> None:
         ({"num_envs": 0}, "parallel environments must be from 1 to 256"),
         ({"max_turns": 0}, "The turn limit must be from 1 to 1,000"),
         ({"benchmark": "golf"}, "There is no benchmark 'golf'."),
-        ({"benchmark": "games"}, "decides env_ids; leave it out."),
+        ({"benchmark": "games"}, "decides which environments are played; choose none yourself, or choose no"),
         ({"env_ids": [], "benchmark": "games", "max_turns": 3}, "own turn limits; leave yours out."),
         ({"colour": 1}, "Extra inputs are not permitted"),
         ({"agent": "No Such"}, "String should match"),
@@ -124,6 +125,36 @@ def test_a_specification_that_cannot_be_is_refused_in_a_sentence(changes: dict[s
     with pytest.raises(ValidationError) as refusal:
         EvaluationSpec.model_validate({"agent": "random", "env_ids": [EASY], **changes})
     assert sentence in refusal.value.errors()[0]["msg"]
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"env_ids": [EASY]},
+        {"episodes_per_env": 7},
+        {"seed": 7},
+        {"max_turns": 3},
+        {"max_episode_tokens": 1000},
+        {"max_episode_money": 1},
+        {"retries": 1},
+        {"count_as_failed": ["environment"]},
+        {"stop_against": "random"},
+        {"wrappers": [{"name": "compact"}]},
+        {"hidden_seeds": True, "repeats": 2},
+        {"hidden_seeds": True, "token_budget": 10},
+        {"hidden_seeds": True, "money_budget": 10},
+        {"hidden_seeds": True, "turn_budget": 10},
+        {"hidden_seeds": True, "max_error_share": 1},
+        {"benchmark": "math-sample", "hidden_seeds": True},
+        {"benchmark": None, "env_ids": [EASY], "hidden_seeds": True},
+    ],
+)
+def test_what_a_benchmark_excludes_is_told_in_words(chosen: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        EvaluationSpec.model_validate({"agent": "random", "benchmark": "games", **chosen})
+    sentence = refusal.value.errors()[0]["msg"]
+    assert not [name for name in EvaluationSpec.model_fields if "_" in name and name in sentence], sentence
+    assert re.search(r"[;:] (leave|choose|ask|play)", sentence), "it does not say what to do: " + sentence
 
 
 def test_leaving_out_the_environments_is_refused() -> None:

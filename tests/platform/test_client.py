@@ -114,8 +114,9 @@ def test_what_is_no_environment_there_is_refused_in_words(client: Client) -> Non
         client.make("game:Sokoban-v0-easy", max_turns=3)
     with pytest.raises(Unacceptable, match="Did you mean game:Sokoban-v0"):
         client.make("game:Sokobann-v0").reset()
-    with pytest.raises(InvalidArgument, match="at least 0"):
-        client.make("game:Sokoban-v0").reset(seed=-1)
+    for no_seed in (-1, "7", True, 7.0, 2**63):
+        with pytest.raises(InvalidArgument, match="A seed is an integer from 0"):  # as in the engine
+            client.make("game:Sokoban-v0").reset(seed=no_seed)  # type: ignore[arg-type]
     duel = client.make("duel:KuhnPoker-v0", opponent="random")
     duel.reset()
     with pytest.raises(MissingMethod, match="drawn by a copy"):
@@ -293,6 +294,16 @@ def test_a_job_is_submitted_followed_fetched_and_replayed(logged_in: Run, tmp_pa
     code, out, err = logged_in("pull", job)
     assert (code, "3 lines" in out) == (0, True), err
     assert "3 of 3 episodes identical" in logged_in("replay", f"job-{job}.jsonl")[1]
+    code, out, err = logged_in("compare", job, f"job-{job}.jsonl")
+    assert (code, "0 / 3 / 0" in out) == (0, True), err
+    assert "Caution" not in out, "an evaluation and its own episodes were played alike"
+    assert logged_in("eval", *wanted, "--max-turns", "9", "--out", "fewer.jsonl")[0] == 0
+    out = logged_in("compare", job, "fewer.jsonl")[1]
+    assert {line.split(":")[1].strip() for line in out.splitlines() if line.startswith("Caution")} == {
+        "The environments were wrapped differently",
+        "The turn limits differ",
+    }
+    Path("fewer.jsonl").unlink()
     episode = json.loads((tmp_path / f"job-{job}.jsonl").read_text().splitlines()[0])["id"]
     assert logged_in("pull", episode, "--out", "one.jsonl")[0] == 0
     assert "1 of 1 episode identical" in logged_in("replay", "one.jsonl")[1]

@@ -15,9 +15,11 @@ from apps.jobs.errors import CannotChange, NotYours, Ranked
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.jobs.results import finished
 from apps.leases import LeaseLost
+from apps.play.models import Show
 from gem.agents import make_agent
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
+from tests.apps.meanwhile import Elsewhere, meanwhile
 from tests.workers.environments import BROKEN
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
@@ -168,6 +170,20 @@ def test_a_person_takes_the_seat_in_an_episode_that_is_under_way(submit: Submit)
         taking.take_seat(job.pk, owner, 99)
     with pytest.raises(NotYours):
         taking.take_seat(job.pk, User.objects.create_user("eve"), 1)
+
+
+def test_a_seat_that_is_taken_twice_at_once_begins_one_live_episode(submit: Submit) -> None:
+    job = submit(FAST, 6, num_envs=2)
+    owner = owner_of(job)
+    play(job, lambda: taking.take_seat(job.pk, owner, 1))
+    begun: list[Episode | None] = []
+    again = Elsewhere(lambda: begun.append(taking.take_seat(job.pk, owner, 1)))
+    with meanwhile('INTO "play_show"', again) as it:
+        begun.append(taking.take_seat(job.pk, owner, 1))
+    again.end()
+    assert it.happened
+    assert again.refusal is None
+    assert begun == [Show.objects.get().episode] * 2
 
 
 def test_an_episode_that_begins_again_is_recorded_once(submit: Submit) -> None:

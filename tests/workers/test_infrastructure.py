@@ -20,6 +20,7 @@ from apps.jobs import leases
 from apps.jobs.leases import recovery
 from apps.jobs.models import Job, JobEvent, Shard
 from gem.agents import make_agent
+from gem.errors import InvalidArgument
 from gem.processes import ending_in_words
 from gem.rollout import rollout
 from gemweb.local.servers.postgres import Postgres
@@ -153,6 +154,17 @@ def test_work_that_meets_nothing_but_a_fault_of_its_own_is_not_done_for_ever(sub
 def raised(error: Exception, cause: Exception | None) -> Exception:
     error.__cause__ = cause
     return error
+
+
+def test_a_job_whose_environment_is_gone_fails_with_a_sentence(submit: Submit) -> None:
+    job = submit(SLOW, 3)
+    Job.objects.filter(pk=job.pk).update(spec={**job.spec, "env_ids": ["game:Gone-v0"]})
+    while not fresh(job).over:
+        with pytest.raises(InvalidArgument, match="No environment is registered as 'game:Gone-v0'"):
+            evaluate.shards(job.pk)
+    assert fresh(job).state == Job.State.FAILED
+    assert "No environment is registered as 'game:Gone-v0'" in fresh(job).reason
+    assert "validation error" not in fresh(job).reason
 
 
 @pytest.mark.parametrize(

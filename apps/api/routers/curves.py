@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from ninja import Query, Router, Status
 
 from apps.api.callers import account, manager, submitter
-from apps.api.paging import Cursor, Limit, newest_first, read_number
+from apps.api.paging import After, Cursor, Limit, newest_first, read_after
 from apps.curves import operations, reading, recording
 from apps.curves.entries import Sent
 from apps.curves.models import OutsideTraining
@@ -74,11 +74,14 @@ def end_outside_training(request: HttpRequest, training_id: str, sent: schemas.O
 
 
 @router.get("/{training_id}/points", response=schemas.OutsidePoints)
-def get_points(request: HttpRequest, training_id: str, metric: Names, after: Cursor = "") -> schemas.OutsidePoints:
-    """The points that arrived after an entry. Of a long curve only some hundred are kept for drawing."""
+def get_points(request: HttpRequest, training_id: str, metric: Names, after: After = "") -> schemas.OutsidePoints:
+    """The points that arrived after an entry. Of a long curve only some hundred are kept for drawing.
+
+    They are those of each `metric` that has arrived; without any, of the first metrics.
+    """
     row = _find(request, training_id)
-    names = reading.shown_names(row, metric)
-    found = reading.columns(row, names, read_number(after) or 0)
+    names = reading.named(row, metric) if metric else reading.shown_names(row)
+    found = reading.columns(row, names, read_after(after))
     return schemas.OutsidePoints(
         last=found["last"],
         over=found["over"],

@@ -19,7 +19,6 @@ from apps.episodes.models import Batch
 from apps.play import limits
 from apps.play.forms import EnvironmentField, SeedField
 from apps.play.shows.operations import CannotPlay
-from apps.play.tooling import ask_tools
 from apps.visibility import Visibility
 from gem.client import schemas
 
@@ -68,9 +67,6 @@ def add_to_duel(request: HttpRequest, duel_id: str, sent: schemas.NewPlayer) -> 
     if agent is None:
         raise CannotPlay("This agent is not available. Nothing was started.")
     limits.check_start(request)
-    first = duel.episodes.order_by("slot").first()
-    if first is not None:
-        ask_tools(first.env_id, first.wrappers)
     operations.add(duel, agent, user=request.user, visitor="", address=visitors.address(request))
     return Status(201, answers.duel(request, duel))
 

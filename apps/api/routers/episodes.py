@@ -13,7 +13,7 @@ from ninja import Query, Router, Status
 from apps.api import answers
 from apps.api.callers import manager, visitor
 from apps.api.forms import checked, entries
-from apps.api.paging import Cursor, Limit, bad_cursor, by_number, read_number
+from apps.api.paging import After, Cursor, Limit, bad_cursor, by_number, read_after
 from apps.api.problems import Invalid
 from apps.episodes import operations
 from apps.episodes.lists.forms import FilterForm
@@ -83,10 +83,10 @@ def list_turns(
 
 
 @router.get("/{episode_id}/turns.jsonl", response=bytes, openapi_extra={"x-media-type": "application/jsonl"})
-def stream_turns(request: HttpRequest, episode_id: str, seat: SeatChoice = "", after: Cursor = "") -> HttpResponseBase:
+def stream_turns(request: HttpRequest, episode_id: str, seat: SeatChoice = "", after: After = "") -> HttpResponseBase:
     """The turns of an episode as JSON Lines, after the turn with the number `after`. They are sent as they are read."""
     row = find(request, episode_id)
-    rows = _turns_in_pieces(row, answers.seen_from(request, row, seat), read_number(after) or 0)
+    rows = _turns_in_pieces(row, answers.seen_from(request, row, seat), read_after(after))
     return jsonl(rows, f"turns-{row.pk}.jsonl")
 
 
@@ -106,7 +106,8 @@ def get_turn(request: HttpRequest, episode_id: str, number: int, seat: SeatChoic
     row = find(request, episode_id)
     turn = row.turns.filter(number=number).first() if number < 2**31 else None
     if turn is None:
-        raise Http404(f"Episode {row.label} has turns 1 to {row.turn_count}; there is no turn {number}.")
+        has = f"turns 1 to {row.turn_count}" if row.turn_count else "no turns yet"
+        raise Http404(f"Episode {row.label} has {has}; there is no turn {number}.")
     return answers.turn(turn, answers.seen_from(request, row, seat), sealed=row.sealed)
 
 

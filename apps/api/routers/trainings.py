@@ -12,7 +12,7 @@ from apps.api import answers
 from apps.api.callers import account, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
-from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
+from apps.api.paging import After, Cursor, Limit, by_number, newest_first, read_after
 from apps.jobs.models import Job
 from apps.jobs.operations import cancel
 from apps.one_moment import one_moment
@@ -81,9 +81,9 @@ def get_training(request: HttpRequest, job_id: str) -> schemas.Training:
 
 
 @router.get("/{job_id}/metrics", response=schemas.Metrics)
-def get_metrics(request: HttpRequest, job_id: str, after: Cursor = "") -> schemas.Metrics:
+def get_metrics(request: HttpRequest, job_id: str, after: After = "") -> schemas.Metrics:
     """The points of all curves after the update `after`. Of a long training only every second, third, ... is sent."""
-    data = pages.curves(_find(request, job_id), read_number(after) or 0)
+    data = pages.curves(_find(request, job_id), read_after(after))
     return schemas.Metrics(last=data.pop("last"), over=data.pop("over"), columns=data)
 
 

@@ -6,7 +6,10 @@ goes on as a live episode in which the person has the seat, and which counts now
 
 from __future__ import annotations
 
+from django.db import transaction
+
 from apps.accounts.models import User
+from apps.admission.counting import one_at_a_time
 from apps.agents.models import Agent
 from apps.episodes.models import Episode
 from apps.jobs.controls.operations import cancel_episode, check_may_change
@@ -18,7 +21,7 @@ from gem.errors import UnknownEnvironment
 
 
 def take_seat(job_id: str, by: User, slot: int) -> Episode | None:
-    """Take the seat of the agent in an episode that is under way. Called again, it returns the same episode.
+    """Take the seat of the agent in an episode that is under way. Called again, even at once, it returns the same one.
 
     Returns:
         The live episode in which the person has the seat; None until a worker has broken the other one off.
@@ -36,12 +39,21 @@ def take_seat(job_id: str, by: User, slot: int) -> Episode | None:
         return None
     if episode.failure != CANCELLED:
         raise CannotChange("This episode has ended. Open it and fork it from any of its turns.")
-    branch = episode.branches.filter(taken_over=True, show__started_by=by).order_by("created").first()
-    if branch is not None:
+    if (branch := _begun(episode, by)) is not None:
         return branch
     agent = Agent.objects.get(seats__episode=episode, seats__number=episode.scored_seat)
-    branch = continuing.go_on(episode, episode.turn_count, agent, user=by)
-    return seats.take(branch.pk, None, user=by, visitor="")
+    drafts = continuing.draft(episode, episode.turn_count, agent, pace=1.0, user=by)
+    with transaction.atomic():
+        one_at_a_time("seats of jobs", episode.pk)  # of two requests at once, the second finds the branch of the first
+        if (branch := _begun(episode, by)) is not None:
+            return branch
+        (branch,) = continuing.begin(drafts)
+        return seats.take(branch.pk, None, user=by, visitor="")
+
+
+def _begun(episode: Episode, by: User) -> Episode | None:
+    """The live episode in which this person has taken the seat already."""
+    return episode.branches.filter(taken_over=True, show__started_by=by).order_by("created").first()
 
 
 def _check_can_go_on(job: Job, slot: int) -> None:

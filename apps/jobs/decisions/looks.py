@@ -25,7 +25,7 @@ from gem.evaluation.comparison import power, sequential
 from gem.evaluation.comparison.pairs import pair
 from gem.evaluation.comparison.runs import Run, ScoredEpisode
 from gem.evaluation.comparison.sequential import Look, Place
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec, read_stored
 
 LOOK_SHARE = 0.03
 """A look is taken when this share of episodes is new, so that all looks together read few times what one reads."""
@@ -94,9 +94,9 @@ def _mirrored(found: Look) -> Look:
 
 def look_of(job: Job, other: Job) -> Look:
     """Compare what two jobs have played so far, at the complete beginning of the plan of the first one."""
-    spec = EvaluationSpec.model_validate(job.spec)
+    spec = read_stored(job.spec)
     places = places_of(spec)
-    first, second = _read(job, spec), _read(other, EvaluationSpec.model_validate(other.spec))
+    first, second = _read(job, spec), _read(other, read_stored(other.spec))
     finished = first.finished & second.finished
     same = {place for place in finished if first.identities[place] == second.identities[place]}
     pairs = [one for one in pair(first.run, second.run, "success").pairs if (one.env_id, one.seed) in same]

@@ -19,7 +19,7 @@ from apps.jobs.models import Job, JobQuerySet, Shard
 from apps.queue import workers_alive
 from apps.visibility import Visibility
 from gem.evaluation.scores import Z95
-from gem.evaluation.spec import EvaluationPart, EvaluationSpec
+from gem.evaluation.spec import EvaluationPart, EvaluationSpec, read_stored
 
 MIN_SEEDS = 10
 """Below this number of seeds in an environment, no interval is promised."""
@@ -125,7 +125,7 @@ def remaining(job: Job) -> Remaining | None:
     """What an evaluation will still take, from its own episodes so far and earlier ones; None if it is over."""
     if job.over:
         return None
-    spec = EvaluationSpec.model_validate(job.spec)
+    spec = read_stored(job.spec)
     open_shards = job.shards.filter(skipped=False).exclude(state=Shard.State.DONE)
     left = open_shards.values("env_id").annotate(left=Sum(F("count") - F("done")))
     parts = [EvaluationPart(row["env_id"], 0, row["left"]) for row in left.order_by() if row["left"]]

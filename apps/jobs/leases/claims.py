@@ -17,6 +17,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, F, Q
 from django.db.models.functions import Coalesce, Greatest, Now
+from pydantic import ValidationError
 
 from apps.accounts import quotas
 from apps.accounts.models import User
@@ -36,9 +37,11 @@ from apps.seasons.models import Season
 from apps.seasons.numbers import is_hidden, read
 from apps.seasons.operations import seeds_by_number
 from gem.agents.endpoint.ledger import Limits
+from gem.errors import InvalidArgument
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
+from gem.validation.messages import error_sentence
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,15 @@ class Claim:
 
     @cached_property
     def spec(self) -> EvaluationSpec:
-        """The request of an evaluation."""
-        return EvaluationSpec.model_validate(self.request)
+        """The request of an evaluation.
+
+        Raises:
+            InvalidArgument: if it cannot be played here, for example because an environment is gone.
+        """
+        try:
+            return EvaluationSpec.model_validate(self.request)
+        except ValidationError as error:
+            raise InvalidArgument(error_sentence(error, EvaluationSpec)) from error
 
     def books(self, held: Callable[[], Sequence[Claim]] | None = None) -> JobStore:
         """The books of the job, for requests that are sent while a lease holds.

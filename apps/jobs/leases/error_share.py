@@ -13,7 +13,7 @@ from django.db.models import Sum
 
 from apps.jobs.changes import drop_open_shards, end, lock_shards
 from apps.jobs.models import Job, JobEvent, Shard
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec, read_stored
 
 MIN_EPISODES = 20
 """A running job is not judged by fewer episodes than this."""
@@ -47,7 +47,7 @@ def stop_over_errors(job_id: str, spec: EvaluationSpec) -> bool:
 
 def verdict(job_id: str) -> str:
     """Why a job whose episodes are all played has failed, in a sentence; empty if it has not."""
-    share = EvaluationSpec.model_validate(Job.objects.values_list("spec", flat=True).get(pk=job_id)).max_error_share
+    share = read_stored(Job.objects.values_list("spec", flat=True).get(pk=job_id)).max_error_share
     found = errors_of(job_id)
     return sentence(found, share) if found.errors > share * found.done else ""
 

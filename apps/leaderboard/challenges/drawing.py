@@ -22,7 +22,7 @@ from apps.seasons.operations import enter
 from gem import benchmarks
 from gem.benchmarks import Benchmark
 from gem.evaluation.data import not_as_ranked
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import EvaluationSpec, read_stored
 from gem.tools.tool_catalog import Format
 from gem.verification.challenges import Challenge as Document
 from gem.verification.challenges import ChallengedEnvironment
@@ -130,7 +130,7 @@ def _spec(benchmark: Benchmark, tools: dict[str, object]) -> EvaluationSpec:
 
 def document_of(challenge: Challenge) -> Document:
     """What the owner plays. Only they may read it: it has the seeds."""
-    spec = EvaluationSpec.model_validate(challenge.spec)
+    spec = read_stored(challenge.spec)
     return Document(
         site=settings.SITE_URL,
         id=challenge.pk,

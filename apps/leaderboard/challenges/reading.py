@@ -12,7 +12,7 @@ from apps.leaderboard.challenges.drawing import ChallengeRefused, document_of
 from apps.leaderboard.models import Challenge, ReportedRow, Score
 from apps.visibility import as_open_as
 from gem.benchmarks import Benchmark
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import read_stored
 
 MOST_REPORTED = 200
 """Reported rows in a list."""
@@ -47,7 +47,7 @@ def rows_of(challenge: Challenge) -> tuple[Score | None, ReportedRow | None]:
 
 def episodes_of(challenge: Challenge) -> int:
     """The number of episodes to play."""
-    return EvaluationSpec.model_validate(challenge.spec).episodes_total
+    return read_stored(challenge.spec).episodes_total
 
 
 def document_response(challenge: Challenge) -> HttpResponse:

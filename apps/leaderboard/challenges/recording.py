@@ -32,7 +32,7 @@ from apps.leases import LeaseLost
 from apps.seasons.numbers import first_number, is_hidden
 from apps.visibility import Visibility
 from gem.errors import InvalidData
-from gem.evaluation.spec import HIDDEN, EvaluationSpec
+from gem.evaluation.spec import HIDDEN, read_stored
 from gem.records import EpisodeRecord
 from gem.verification.challenges import as_stored
 from gem.verification.reexecution import TAKEN
@@ -87,7 +87,7 @@ def batches() -> QuerySet[Batch]:
 
 def _shards(challenge: Challenge) -> dict[str, Shard]:
     """A shard for each environment, which begins at the numbers that stand for its seeds."""
-    spec = EvaluationSpec.model_validate(challenge.spec)
+    spec = read_stored(challenge.spec)
     shards, slot = {}, 0
     for number, part in enumerate(spec.parts, start=1):
         seed = part.first_seed

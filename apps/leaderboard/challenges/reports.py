@@ -16,7 +16,7 @@ from apps.jobs.models import Shard
 from apps.leaderboard.challenges.drawing import ChallengeRefused, benchmark_of
 from apps.leaderboard.models import Challenge, ReportedRow
 from gem.benchmarks import Benchmark
-from gem.evaluation.spec import EvaluationSpec
+from gem.evaluation.spec import read_stored
 
 REPORTED = "reported-rows"
 MAX_EPISODES = 10**6
@@ -119,7 +119,7 @@ def of_challenge(challenge: Challenge, shards: Sequence[Shard]) -> ReportedRow:
         owner=challenge.owner,
         agent_name=challenge.agent_name,
         declared=challenge.declared,
-        tools=EvaluationSpec.model_validate(challenge.spec).tools_in_words,
+        tools=read_stored(challenge.spec).tools_in_words,
         source=ReportedRow.Source.CHALLENGE,
         challenge=challenge,
         notes=" ".join(challenge.notes),

@@ -11,7 +11,7 @@ from apps.episodes.models import Episode, EpisodeQuerySet, Turn
 from apps.jobs.models import Job
 from apps.seasons.numbers import is_hidden, read
 from apps.seasons.operations import seeds_by_number
-from gem.evaluation.spec import EvaluationPart, EvaluationSpec
+from gem.evaluation.spec import EvaluationPart, read_stored
 from gem.records import EpisodeRecord, Identity, StoredEpisode, TurnRecord
 from gem.verification.reexecution import Plan, Planned
 
@@ -42,7 +42,7 @@ def plan_of(job: Job) -> Plan:
     """What the request of a job says of the episode in each slot."""
     shards = list(job.shards.order_by("first_slot"))
     starts = [shard.first_slot for shard in shards]
-    wrappers = EvaluationSpec.model_validate(job.spec).all_wrappers
+    wrappers = read_stored(job.spec).all_wrappers
     seeds = _Seeds(job)
 
     def planned(index: int) -> Planned | None:

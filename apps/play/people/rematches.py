@@ -6,7 +6,7 @@ from django.db import transaction
 
 from apps.accounts.models import Viewer
 from apps.agents.models import Agent
-from apps.episodes import operations
+from apps.episodes import branches, operations
 from apps.episodes.errors import NotYourTurn, Refusal
 from apps.episodes.models import Episode
 from apps.episodes.operations import Occupant
@@ -25,7 +25,7 @@ def begin(episode: Episode, *, user: Viewer, visitor: str) -> Episode:
 
     Raises:
         NotYourTurn: the person did not play.
-        Refusal: the game goes on, or agents played in it.
+        Refusal: the game goes on, agents played in it, or its environment is gone.
     """
     if own_seat(episode, user, visitor) is None:
         raise NotYourTurn("Only the people who have played can begin a rematch.")
@@ -36,6 +36,7 @@ def begin(episode: Episode, *, user: Viewer, visitor: str) -> Episode:
         raise Refusal("A rematch is between people. Against an agent, play a new seed.")
     if found := next_game(episode):
         return found
+    branches.check_registered(episode)
     draft = operations.draft(episode.env_id, seed=None, env_kwargs=episode.env_kwargs, wrappers=episode.wrappers)
     occupants = [Occupant(seat.agent, user=seat.user, visitor=seat.visitor, name=seat.name) for seat in seats]
     with transaction.atomic():

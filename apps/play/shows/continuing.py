@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 
@@ -42,11 +45,40 @@ def continue_with(
     visitor: str = "",
     address: str = "",
 ) -> list[Episode]:
-    """Let `agent` continue any episode live from a turn, in `count` new branches at once.
+    """Let `agent` continue any episode live from a turn, in `count` new branches at once: `draft`, and then `begin`.
 
-    It replaces people or, if there are none, the agent to act. Other seats keep the agents that the person may choose;
-    an expert replaces the others. In each branch the agents draw anew. Without a `pace`, several branches are played
-    as fast as shows are.
+    Raises the errors of `draft` and `begin`.
+    """
+    drafts = draft(episode, turn, agent, count=count, pace=pace, user=user, visitor=visitor, address=address)
+    return begin(drafts)
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """Branches that have not been stored, and how agents play them."""
+
+    branches: list[Episode]
+    seats: Sequence[operations.Occupant]
+    pace: float
+    starter: shows.Starter
+
+
+def draft(
+    episode: Episode,
+    turn: int,
+    agent: Agent,
+    *,
+    count: int = 1,
+    pace: float | None = None,
+    user: User | None = None,
+    visitor: str = "",
+    address: str = "",
+) -> Drafts:
+    """As many branches from a turn, which `begin` stores. Call it outside of transactions: it restores the environment.
+
+    The agent replaces people or, if there are none, the agent to act. Other seats keep the agents that the person may
+    choose; an expert replaces the others. In each branch the agents draw anew. Without a `pace`, several branches are
+    played as fast as shows are.
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: the message is for the person.
@@ -54,6 +86,7 @@ def continue_with(
     """
     if not 1 <= count <= MOST_CONTINUATIONS:
         raise NotFound(f"An episode can be continued 1 to {MOST_CONTINUATIONS} times at once, not {count:,} times.")
+    branches.check_registered(episode)
     shows.check_agent(episode.env_id, agent)
     pace = shows.check_pace(pace or (1.0 if count == 1 else shows.PACE_BOUNDS[0]))
     starter = shows.Starter(user, visitor, address)
@@ -67,9 +100,14 @@ def continue_with(
     drafts = branches.draft_continuations(episode, turn, count)
     for branch in drafts:
         branch.visibility = narrower(branch.visibility, default_visibility(user))
-    with transaction.atomic():
-        shows.take_room(starter, count)
-        branches.store_branches(drafts, seats=seats)
-        for branch in drafts:
-            shows.begin_show(branch, pace, starter)
-    return drafts
+    return Drafts(drafts, seats, pace, starter)
+
+
+@transaction.atomic
+def begin(drafts: Drafts) -> list[Episode]:
+    """Store drafted branches and let their agents play. Raises TooManyShows if the person has others meanwhile."""
+    shows.take_room(drafts.starter, len(drafts.branches))
+    branches.store_branches(drafts.branches, seats=drafts.seats)
+    for branch in drafts.branches:
+        shows.begin_show(branch, drafts.pace, drafts.starter)
+    return drafts.branches

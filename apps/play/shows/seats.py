@@ -71,7 +71,7 @@ def take(episode_id: str, number: int | None, *, user: Viewer, visitor: str) -> 
 
 @transaction.atomic
 def leave_note(episode_id: str, text: str, *, user: Viewer, visitor: str) -> Episode:
-    """Leave a note that the agent reads before its next observation.
+    """Leave a note that the agent reads before its next observation; one that waits already is not left again.
 
     Raises:
         NotFound, EpisodeEnded, NotYourTurn, NoteRefused: nothing was left.
@@ -82,7 +82,10 @@ def leave_note(episode_id: str, text: str, *, user: Viewer, visitor: str) -> Epi
         raise NoteRefused("The note is empty. Write what the agent should know.")
     if len(text) > MAX_NOTE:
         raise NoteRefused(f"A note can have {MAX_NOTE} characters; this one has {len(text):,}. Shorten it.")
-    if episode.handovers.filter(kind=Handover.Kind.NOTE).count() >= MOST_NOTES:
+    notes = episode.handovers.filter(kind=Handover.Kind.NOTE)
+    if notes.filter(seat=seat.number, after=episode.turn_count, read_in=None, text=text).exists():
+        return episode
+    if notes.count() >= MOST_NOTES:
         raise NoteRefused(f"An episode can have {MOST_NOTES} notes, and this one has reached that limit.")
     _note(episode, seat.number, Handover.Kind.NOTE, seat.user, seat.visitor, text)
     return operations.touch(episode)

@@ -91,7 +91,8 @@ def go_on(request: HttpRequest, episode_id: str) -> HttpResponse:
         if slug == YOU:
             limits.check_start(request)
             visitor = visitors.key(request)
-            return go_to(request, operations.fork(episode, turn, user=request.user, visitor=visitor, address=address))
+            branch = operations.fork(episode, turn, user=request.user, visitor=visitor, address=address, once=True)
+            return go_to(request, branch)
         agent = starting.agent_to_finish(request.user, slug)
         limits.check_start(request)
         branches = continuing.continue_with(

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from apps.pictures import MINUS, number, place
 from apps.seasons import numbers
 from apps.site import mathematics
 from apps.visibility import Visibility
+from gem import registry
 from gem.evaluation.scores import Interval
 
 register = template.Library()
@@ -45,6 +46,12 @@ register.simple_tag(pictures.interval)
 def visibility_menu(current: str, action: str, is_owner: bool) -> dict[str, Any]:
     """Who may see an object; its owner can change it: `{% visibility_menu job.visibility address is_mine %}`."""
     return {"current": Visibility(current), "action": action, "choices": list(Visibility) if is_owner else []}
+
+
+@register.inclusion_tag("components/gone.html")
+def gone(env_ids: Iterable[str]) -> dict[str, Any]:
+    """A sentence about those of the environments that are gone; nothing if none is: `{% gone spec.env_ids %}`."""
+    return {"env_ids": registry.unregistered(env_ids)}
 
 
 # ---------------------------------------------------------------- numbers

@@ -13,7 +13,7 @@ from apps.jobs.models import Job, JobQuerySet
 from apps.trainings.pages.members import METRICS, Member, own, sent
 from gem.credit import ALGORITHMS
 from gem.evaluation.scores import Interval, student_t_interval
-from gem.training.spec import TrainingSpec, read_spec, with_current_names
+from gem.training.spec import TrainingSpec, read_stored, with_current_names
 
 TAIL = 0.1
 """The final result is the mean over this share of the updates, counted from the end."""
@@ -57,7 +57,7 @@ def arms(jobs: Sequence[Job], outside: Sequence[OutsideTraining] = (), metric: s
     jobs_by_settings: dict[str, list[Job]] = {}
     for job in jobs:
         jobs_by_settings.setdefault(json.dumps(_settings(job), sort_keys=True), []).append(job)
-    specs = [read_spec(members[0].spec) for members in jobs_by_settings.values()]
+    specs = [read_stored(members[0].spec) for members in jobs_by_settings.values()]
     found = [
         _arm(label, colour, [own(job, metric) for job in members], metric)
         for label, colour, members in zip(_labels(specs), _colours(specs), jobs_by_settings.values(), strict=True)

@@ -19,9 +19,10 @@ from apps.trainings.records import before_fork
 from apps.visibility import as_open_as
 from gem.benchmarks import baseline
 from gem.credit import ALGORITHMS
+from gem.registry import unregistered
 from gem.training import recipes
 from gem.training.recipes import Recipe
-from gem.training.spec import TrainingSpec, read_spec
+from gem.training.spec import TrainingSpec, read_stored
 
 MAX_POINTS = 2000
 """Points of a curve in one response. Of a longer training, only every second, third, ... point is sent."""
@@ -91,14 +92,14 @@ def _evaluations(job: Job) -> list[Job]:
 
 def set_up(job: Job) -> dict[str, Any]:
     """The part of a training's page about its request."""
-    spec = read_spec(job.spec)
+    spec = read_stored(job.spec)
     changed_settings = spec.model_dump(mode="json", exclude_defaults=True)
     return {
         "spec": spec,
         "facts": facts(spec),
         "algorithm_page": f"algorithms/{spec.algorithm}",
         "recipe": recipe(spec.recipe),
-        "entry": entry_of(spec.env_id),
+        "entry": None if unregistered([spec.env_id]) else entry_of(spec.env_id),
         "spec_json": json.dumps(changed_settings, indent=2),
         "log": job.events.for_log().filter(seq__lte=job.seq).order_by("-seq")[:LOG_LINES],
         "random_success": _random_success(spec),

@@ -89,7 +89,7 @@ def _act_of(file: Path) -> Act:
     """The function `act` of a Python file.
 
     Raises:
-        UsageError: if there is none.
+        UsageError: if there is none, or the file cannot be imported.
     """
     if not file.is_file():
         raise UsageError(f"There is no file {file}.")
@@ -98,7 +98,10 @@ def _act_of(file: Path) -> Act:
         raise UsageError(f"{file} is not a Python file.")
     module = module_from_spec(spec)
     sys.path.insert(0, str(file.parent.resolve()))
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # its author reads whatever it raised
+        raise UsageError(f"{file} cannot be imported: {type(error).__name__}: {error}.") from error
     act = getattr(module, "act", None)
     if not callable(act):
         raise UsageError(f"{file} has no function act(observation, info), which returns the text with the action.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING
 from gem.cli.output.tables import table
 from gem.cli.server import connection
 from gem.cli.server.connection import connect, moment, print_json
-from gem.errors import UsageError
+from gem.errors import InvalidData, UsageError
 
 if TYPE_CHECKING:
     from gem.client import Client
     from gem.client.schemas import NewEntry, OutsideTraining
-    from gem.curves import LogFile
+    from gem.curves import LogFile, LoggedEntry
 
 LOOK_SECONDS = 0.5
 AT_A_TIME = 1_000
@@ -79,12 +80,15 @@ class _Pushed:
         from gem.curves import find_logs, open_log  # noqa: PLC0415 (the other commands start faster without it)
 
         for place, files in find_logs(self._path).items():
-            if place not in self._logs:
-                self._logs[place] = (self._begin(place), [])
-            training, logs = self._logs[place]
+            training, logs = self._logs.get(place, (None, []))
             known = {log.path for log in logs}
             logs += [open_log(file) for file in files if file not in known]
-            for entries in _in_parts(logs):
+            parts = _in_parts(logs)
+            first = next(parts, [])  # before a training begins, because a file that cannot be read is none
+            if training is None:
+                training = self._begin(place)
+                self._logs[place] = (training, logs)
+            for entries in itertools.chain([first] if first else [], parts):
                 self._stored += self._client.curves.log(training.id, entries).stored
 
     def finish(self, *, is_over: bool) -> None:
@@ -104,12 +108,29 @@ class _Pushed:
 
 def _in_parts(logs: Sequence[LogFile]) -> Iterator[list[NewEntry]]:
     """What is new in files, at most `AT_A_TIME` entries at a time."""
-    from gem.client.schemas import NewEntry  # noqa: PLC0415 (as above)
-
     for log in logs:
-        entries = [NewEntry(metrics={**e.metrics}, step=e.step, time=e.time, id=e.key) for e in log.read()]
+        entries = [_entry(each, log.path) for each in log.read()]
         for first in range(0, len(entries), AT_A_TIME):
             yield entries[first : first + AT_A_TIME]
+
+
+def _entry(logged: LoggedEntry, path: Path) -> NewEntry:
+    """An entry of a file as it is sent.
+
+    Raises:
+        InvalidData: if the site takes no such entry: its time may be in milliseconds.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415 (as above)
+
+    from gem.client.schemas import NewEntry  # noqa: PLC0415 (as above)
+    from gem.validation.messages import error_sentence  # noqa: PLC0415 (as above)
+
+    try:
+        return NewEntry(metrics={**logged.metrics}, step=logged.step, time=logged.time, id=logged.key)
+    except ValidationError as error:
+        place = str(path) if logged.step is None else f"{path}, step {logged.step:,}"
+        hint = " Times are seconds since 1970." if any(each["loc"] == ("time",) for each in error.errors()) else ""
+        raise InvalidData(f"{place}: {error_sentence(error, NewEntry)}{hint}") from error
 
 
 def _list(client: Client, *, as_json: bool) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_serializer, field_validator
 
 from gem.client.schemas.base import Answer, Body, Id, Visibility
+from gem.validation.messages import refused
 
 MOST_ENTRIES = 2_000
 Name = Annotated[str, Field(min_length=1, max_length=80)]
@@ -67,13 +70,51 @@ class NewEntry(Body):
     """Metrics of a step."""
 
     metrics: dict[str, Any]
-    """Numbers by name. Nested objects are joined by slashes; `trackio.trace` and `trackio.table` become transcripts."""
+    """Numbers by name. Nested objects are joined by slashes; `trackio.trace` and `trackio.table` become transcripts.
+
+    In Python, a number may be one of NumPy or a tensor with one element. One that is not finite is sent as "NaN",
+    "Infinity" or "-Infinity", which JSON does not have: it is not drawn, and the page says at which step it came.
+    """
     step: Annotated[int, Field(ge=-(2**53), le=2**53)] | None = None
     """The step after the last one if it is left out."""
     time: Annotated[float, Field(ge=0, le=4_102_444_800)] | None = None
     """When it was logged, in seconds since 1970; now if it is left out."""
     id: Annotated[str, Field(max_length=200)] = ""
     """An entry with the same id is stored once; without one, equal entries are one."""
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _take_numbers_of_arrays(cls, metrics: Any) -> Any:
+        return _plain(metrics, "metrics") if isinstance(metrics, Mapping) else metrics
+
+    @field_serializer("metrics", when_used="json")
+    def _name_what_json_has_not(self, metrics: dict[str, Any]) -> dict[str, Any]:
+        return _with_names(metrics)
+
+
+def _plain(value: Any, place: str) -> Any:
+    """Values as JSON has them: numbers of NumPy and tensors with one element become numbers."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each, f"{place}.{name}") for name, each in value.items()}
+    if value is None or isinstance(value, bool | int | float | str | list | tuple):
+        return value
+    try:
+        return value.item()
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        kind = type(value).__name__
+        raise refused(f"{place} has to be a number, not {kind}: send its mean, for example.") from None
+
+
+def _with_names(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    named: dict[str, Any] = {}
+    for name, value in metrics.items():
+        if isinstance(value, Mapping):
+            named[name] = _with_names(value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            named[name] = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        else:
+            named[name] = value
+    return named
 
 
 class NewEntries(Body):

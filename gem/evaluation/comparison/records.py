@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +19,7 @@ def runs_of(stored_episodes: Iterable[StoredEpisode]) -> list[Run]:
     Episodes with the same agent, environment, seed and seat are tries.
 
     Raises:
-        UsageError: if there are no episodes, or one of several seats does not say whose it is.
+        UsageError: if there are no episodes, one of several seats does not say whose it is, or a return is not finite.
     """
     by_agent: dict[str, list[StoredEpisode]] = {}
     for stored in stored_episodes:
@@ -41,6 +42,11 @@ def _run(name: str, stored_episodes: list[StoredEpisode]) -> Run:
     faults = NO_FAULTS
     for stored in stored_episodes:
         record, identity = stored.record, stored.record.identity
+        if not math.isfinite(record.total_reward):
+            raise UsageError(
+                f"The return of {stored.name} is {record.total_reward}, which cannot be compared. gemweb replay says "
+                "at which turn it differs from what the environment gives."
+            )
         place = (identity.env_id, identity.seed, record.seat)
         episodes.append(
             ScoredEpisode(

@@ -57,6 +57,8 @@ class Run:
     """The settings of each environment: `env_version`, `env_kwargs`, `wrappers`, `data_hash` and `max_turns`."""
     remarks: Sequence[str] = ()
     """Sentences about how far it was played, which readers have to know: each becomes a caution."""
+    unknown: frozenset[str] = frozenset()
+    """The names of settings that its source does not tell, such as `wrappers`; nobody compares them."""
     faults: Faults = NO_FAULTS
     """The agent's unreadable and forbidden actions; without any actions, nobody counted."""
 

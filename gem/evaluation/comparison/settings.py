@@ -45,11 +45,15 @@ def differing_settings(runs: Sequence[Run]) -> list[Setting]:
 
 
 def all_settings(runs: Sequence[Run]) -> list[Setting]:
-    """Return the settings of all runs, by path; `settings` first, then those of the environments that all have."""
-    found = _side_by_side([dict(_flat(run.settings, "")) for run in runs])
+    """Return the settings of all runs, by path; `settings` first, then those of the environments that all have.
+
+    A setting that the source of one of the runs does not tell is left out: it may be the same.
+    """
+    unknown = frozenset[str]().union(*(run.unknown for run in runs))
+    found = _side_by_side([dict(_flat(_known(run.settings, unknown), "")) for run in runs])
     env_ids = [env_id for env_id in runs[0].environments if all(env_id in run.environments for run in runs)]
     for env_id in env_ids:
-        found += _side_by_side([dict(_flat(run.environments[env_id], env_id)) for run in runs])
+        found += _side_by_side([dict(_flat(_known(run.environments[env_id], unknown), env_id)) for run in runs])
     return found
 
 
@@ -129,6 +133,10 @@ def _seed_cautions(runs: Sequence[Run]) -> list[Caution]:
 def _side_by_side(columns: Sequence[Mapping[str, Any]]) -> list[Setting]:
     paths = dict.fromkeys(path for column in columns for path in column)
     return [Setting(path, tuple(column.get(path) for column in columns)) for path in paths]
+
+
+def _known(settings: Mapping[str, Any], unknown: frozenset[str]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in unknown}
 
 
 def _flat(data: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:

@@ -57,6 +57,21 @@ def test_a_body_that_is_missing_is_named(program: Program) -> None:
     assert [(error.field, error.detail) for error in problem.errors] == [("", "The body is missing.")]
 
 
+@pytest.mark.parametrize(
+    ("body", "field", "sentence"),
+    [
+        ([], "", "The body has to be an object, not []."),
+        ({}, "env_id", "env_id is missing."),
+        ({"env_id": 5}, "env_id", "env_id has to be a text, not 5."),
+        ({"env_id": ENV_ID, "sed": 7}, "sed", "There is no setting sed. Did you mean seed?"),
+        ({"env_id": ENV_ID, "seed": 2**63}, "seed", f"seed has to be at most {2**63 - 1:,}, not {2**63}."),
+    ],
+)
+def test_a_field_is_named_as_it_was_sent(body: Any, field: str, sentence: str, program: Program) -> None:
+    problem = problem_of(program.send("POST", "episodes", body), 422)
+    assert [(error.field, error.detail) for error in problem.errors] == [(field, sentence)]
+
+
 def test_a_body_that_is_too_large_is_refused(program: Program) -> None:
     problem_of(program.send("POST", "episodes", b" " * (1024 * 1024 + 1)), 413)
 

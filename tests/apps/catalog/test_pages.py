@@ -240,3 +240,14 @@ def test_an_environment_that_this_machine_cannot_run_is_marked_and_not_begun(
     answer = client.post("/play/new/", {"env_id": env_id})
     assert answer.status_code == 422
     assert "cannot be played here. There are no namespaces." in answer.content.decode()
+
+
+def test_a_mixture_is_listed_with_the_tools_of_its_parts(client: Client) -> None:
+    env_id, parts = "mix:Tooled-v0", [{"env_id": "math:GSM8K-python"}, {"env_id": "game:Wordle-v0-easy"}]
+    gem.register_mixture(env_id, {"parts": parts})
+    try:
+        assert env_id in client.get("/environments/?tools=python&q=Tooled").content.decode()
+        assert env_id not in client.get("/environments/?tools=none&q=Tooled").content.decode()
+        assert "the part&#x27;s tool uses" in client.get(f"/environments/{env_id}/").content.decode()
+    finally:
+        del ENV_REGISTRY[env_id]

@@ -8,15 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from apps.accounts.models import User
 from apps.curves.models import OutsideTraining
 from apps.curves.reading import columns
 from gem.cli.server import curves as command
-from gem.client.schemas import EntriesStored, NewEntry
+from gem.client.schemas import EntriesStored, NewEntries, NewEntry
 from gem.client.schemas import OutsideTraining as Training
 from gem.curves.tensorboard import masked_crc32c
+from gem.errors import InvalidData
 from tests.apps.api.conftest import Program
 
 Message = dict[str, Any]
@@ -94,6 +97,57 @@ def test_json_lines_are_sent_with_their_steps(push: Callable[[Path], int], tmp_p
     push(tmp_path)
     training = OutsideTraining.objects.get()
     assert (training.entries, training.latest) == (2, {"reward/mean": 0.75})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("metrics.jsonl", '{"step": 1, "loss": 1}\nnothing\n', "line 2 is not JSON"),
+        ("metrics.jsonl", '{"step": 1, "loss": 1, "timestamp": 1764000000000}\n', "Times are seconds since 1970"),
+        ("state.json", "{", "line 1 is not JSON"),
+        ("events.out.tfevents.1.host", "nothing of TensorBoard", "is no event file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_begins_no_training(
+    push: Callable[[Path], int], tmp_path: Path, name: str, content: str, sentence: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(content)
+    with pytest.raises(InvalidData, match=sentence):
+        push(file)
+    assert not OutsideTraining.objects.exists()
+
+
+def test_the_site_says_where_a_number_of_a_program_was_not_finite(
+    ada: User, program_of: Callable[..., Program]
+) -> None:
+    program = program_of(ada)
+    training = program.post("curves", {"project": "mine", "key": "loop"}).json()
+    entry = NewEntry(step=7, metrics={"loss": float("nan"), "a": {"b": float("-inf")}, "kl": np.float32(0.5)})
+    body = NewEntries(entries=[entry]).model_dump(mode="json")
+    assert program.post(f"curves/{training['id']}/entries", body).status_code == 200
+    found = OutsideTraining.objects.get()
+    assert found.latest == {"kl": 0.5}
+    assert sorted(found.notes.values()) == [
+        "a/b was not a finite number (-inf) at step 7.",
+        "loss was not a finite number (nan) at step 7.",
+    ]
+
+
+def test_what_is_no_number_is_refused_where_it_is_logged() -> None:
+    with pytest.raises(ValidationError, match=r"metrics\.grads has to be a number, not ndarray"):
+        NewEntry(metrics={"grads": np.zeros(3)})
+
+
+def test_only_the_metrics_that_were_asked_for_are_read(ada: User, program_of: Callable[..., Program]) -> None:
+    program = program_of(ada)
+    address = f"curves/{program.post('curves', {'project': 'mine', 'key': 'loop'}).json()['id']}"
+    program.post(f"{address}/entries", {"entries": [{"step": 1, "metrics": {"loss": 1, "reward": 2}}]})
+    assert program.get(f"{address}/points?metric=nope").json()["metrics"] == {}
+    assert program.get(f"{address}/points?metric=nope&metric=loss").json()["metrics"] == {"loss": [1]}
+    assert program.get(f"{address}/points").json()["metrics"] == {"reward": [2], "loss": [1]}
+    refused = program.get(f"{address}/points?after=x")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "after")
 
 
 def test_a_hand_written_loop_begins_logs_and_ends(ada: User, program_of: Callable[..., Program]) -> None:

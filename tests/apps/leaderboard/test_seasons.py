@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import re
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.test import Client
 from pydantic import ValidationError
 
 import gem
@@ -35,6 +37,7 @@ from gem.errors import InvalidArgument
 from gem.evaluation.spec import EvaluationSpec
 from gem.records import Identity
 from tests.apps.seasons import ENV_IDS, HIDDEN_SEEDS, NAME, end, ranked_job, shorten, submit
+from tests.html import tight
 
 pytestmark = pytest.mark.django_db
 
@@ -213,3 +216,16 @@ def test_hidden_seeds_are_no_seeds_outside_of_a_site() -> None:
     with pytest.raises(InvalidArgument):
         gem.make(ENV_IDS[0]).reset(seed=spec.parts[0].first_seed)
     assert "hidden_seeds" not in EvaluationSpec(agent="random", benchmark=NAME).model_dump()
+
+
+def test_every_page_of_a_season_names_what_its_chips_copy_alike(season: Season, client: Client) -> None:
+    chip = re.compile(r'<button class="chip" type="button" data-copy="([0-9a-f]+)"><span class="sr">([^<]+)</span>')
+    commitment = (season.commitment, f"Copy the commitment of {NAME}, season 1:")
+    pages = [f"/leaderboard/{page}?benchmark={NAME}" for page in ("", "about/", "seasons/")]
+    for page in pages:
+        assert chip.findall(tight(client.get(page))) == [commitment], page
+    assert reveal(end(season))
+    season.refresh_from_db()
+    for page in pages[1:]:
+        key = (season.published_key, f"Copy the key of {NAME}, season 1:")
+        assert chip.findall(tight(client.get(page))) == [commitment, key], page

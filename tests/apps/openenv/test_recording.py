@@ -18,7 +18,7 @@ from apps.openenv import recording
 from apps.openenv.models import UnwrittenEpisode
 from apps.openenv.recording import LOST, Recorder, fail_lost
 from apps.visibility import Visibility
-from tests.apps.openenv.harness import connected
+from tests.apps.openenv.harness import GUESS, connected, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,6 +45,7 @@ async def test_an_episode_is_kept_as_it_was_played(secret: str, recorder: Record
             last = (await socket.ask("step", {"message": action}))["data"]
         await recorder.flush()
         (episode,) = await kept()
+    assert last["observation"]["episode_id"] == episode.pk  # by which the client finds it
     assert (episode.status, episode.seed, episode.turn_count) == (Episode.Status.ENDED, 7, 3)
     assert (episode.visibility, episode.batch_id, episode.success) == (Visibility.PRIVATE, None, False)
     turns = await sync_to_async(lambda: list(Turn.objects.filter(episode=episode).order_by("number")))()
@@ -53,6 +54,19 @@ async def test_an_episode_is_kept_as_it_was_played(secret: str, recorder: Record
     seat = await Seat.objects.select_related("user").aget(episode=episode)
     assert (seat.user.username if seat.user else "", seat.number) == ("ada", 0)
     assert await sync_to_async(operations.verify)(episode) is None
+
+
+async def test_over_http_an_episode_is_found_by_what_comes_before_the_dot(secret: str, recorder: Recorder) -> None:
+    base = f"/openenv/{GUESS}"
+    begun = (await request("POST", f"{base}/reset", {"seed": 7}, token=secret))[1]
+    key = begun["observation"]["episode_id"]
+    turn = {"action": {"message": "no number"}, "episode_id": key}
+    assert (await request("POST", f"{base}/step", turn, token=secret))[1]["done"] is True
+    await recorder.flush()
+    (episode,) = await kept()
+    name, _, rest = key.partition(".")
+    assert name == episode.pk
+    assert len(rest) > 20  # whoever has the key can play on, so nobody may guess it
 
 
 async def test_what_is_left_before_its_end_is_abandoned(secret: str, recorder: Recorder) -> None:

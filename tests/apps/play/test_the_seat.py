@@ -112,6 +112,23 @@ def test_the_agent_reads_the_note_before_its_next_observation_and_never_again_an
     assert set(show.handovers.filter(kind="note").values_list("read_in", flat=True)) == {4}
 
 
+def test_a_note_that_is_sent_twice_is_left_once(show: Episode, ada: User) -> None:
+    def notes() -> int:
+        return show.handovers.filter(kind=Handover.Kind.NOTE).count()
+
+    seats.take(show.pk, 0, user=ada, visitor="")
+    for _ in range(2):
+        seats.leave_note(show.pk, "Go lower.", user=ada, visitor="")
+    assert notes() == 1
+    seats.leave_note(show.pk, "Go much lower.", user=ada, visitor="")
+    assert notes() == 2
+    seats.hand_back(show.pk, user=ada, visitor="")
+    agent_plays(show, 3)
+    seats.take(show.pk, 0, user=ada, visitor="")
+    seats.leave_note(show.pk, "Go lower.", user=ada, visitor="")
+    assert notes() == 3, "the agent has read the first one"
+
+
 @pytest.mark.parametrize("played", [[], [12]])
 def test_a_note_says_which_turns_the_person_had(show: Episode, ada: User, played: list[int]) -> None:
     seats.take(show.pk, None, user=ada, visitor="")

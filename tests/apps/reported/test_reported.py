@@ -170,10 +170,19 @@ def test_a_file_is_read_in_a_confined_process(ada: User) -> None:
     assert found.share_solved == pytest.approx(2 / 3)
 
 
-def test_a_file_that_is_none_is_refused_with_a_sentence(ada: User) -> None:
-    found = read(ada, b"PK\x03\x04 nothing")
+@pytest.mark.parametrize("content", [b"PK\x03\x04 nothing", b"", b"{", b'{"step": 1, "loss": 0.5}'])
+def test_a_file_that_is_none_is_refused_with_a_sentence(ada: User, content: bytes) -> None:
+    found = read(ada, content, "mine.jsonl")
     assert (found.state, found.episodes) == ("refused", 0)
+    assert found.reason.startswith("mine.jsonl")  # not the name under which the site keeps it
     assert found.reason.endswith(".")
+
+
+def test_a_file_keeps_the_name_that_it_came_with(ada: User) -> None:
+    rows = {"verifiers": sample(), "file": {"messages": SAID}}
+    for source, row in rows.items():
+        found = read(ada, json.dumps(row).encode(), "mine.jsonl")
+        assert (found.state, found.source, found.name) == ("done", source, "mine.jsonl")
 
 
 def test_a_worker_that_died_is_followed_by_another_and_nothing_is_stored_twice(

@@ -63,7 +63,10 @@ def test_everything_wrong_is_named(program: Program, settings: Settings) -> None
     settings.PRIVATE_ENDPOINTS, settings.WEBHOOKS_PER_USER = [], 1
     refused = program.post("webhooks", {"url": "http://10.0.0.1/", "events": ["job.begun"]})
     assert refused.status_code == 422
-    assert {error["field"] for error in refused.json()["errors"]} == {"url", "events"}
+    said = {error["field"]: error["detail"] for error in refused.json()["errors"]}
+    assert said.keys() == {"url", "events"}
+    assert said["events"].startswith("There is no event job.begun. Choose from ")
+    assert "job.ended, " in said["events"]  # a program sees no list
     key = make(program, "https://example.org/")
     assert program.post("webhooks", {"url": "https://example.org/"}).status_code == 409
     assert program.send("PATCH", f"webhooks/{key}", {"events": []}).status_code == 422

@@ -33,6 +33,20 @@ def test_the_parallel_api_test_passes_where_all_act_at_once() -> None:
         parallel_env("duel:TicTacToe-v0")
 
 
+def test_a_step_without_the_action_of_an_agent_is_refused_before_any_is_taken() -> None:
+    env = parallel_env("duel:PrisonersDilemma-v0", rounds=2)
+    env.reset(seed=1)
+    for actions, sentence in (
+        ({}, "that of seat_0, seat_1 is missing"),
+        ({"seat_0": "\\boxed{betray}"}, "that of seat_1 is missing"),
+        ({"seat_0": "\\boxed{betray}", "seat_1": 1}, "must be a string"),
+    ):
+        with pytest.raises(InvalidArgument, match=sentence):
+            env.step(actions)
+    _, rewards, _, _, _ = env.step(dict.fromkeys(env.agents, "\\boxed{silent}"))
+    assert rewards["seat_0"] == rewards["seat_1"]  # nobody has betrayed
+
+
 def test_both_interfaces_give_the_rewards_of_the_environment() -> None:
     env = parallel_env("duel:PrisonersDilemma-v0", rounds=2)
     observations, _ = env.reset(seed=1)

@@ -47,6 +47,19 @@ def test_what_is_given_comes_first_then_the_environment(monkeypatch: pytest.Monk
     assert find_login(token="") == Login(OTHER, "")
 
 
+@pytest.mark.parametrize("read", ["gw_a\n", " gw_a\r\n", "gw_a"])
+def test_a_token_from_a_file_is_used_without_the_end_of_its_line(read: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMWEB_TOKEN", read)
+    assert find_login().token == "gw_a"
+    assert find_login(SITE, read).token == "gw_a"
+
+
+@pytest.mark.parametrize("no_token", ["gw_é", "gw a", "gw_a\nX-Other: 1", "gw_\x00"])
+def test_what_cannot_be_sent_is_no_token(no_token: str) -> None:
+    with pytest.raises(UsageError, match="not a token"):
+        find_login(SITE, no_token)
+
+
 def test_a_token_is_not_sent_to_another_server_than_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     store(Login(SITE, "gw_stored"))
     monkeypatch.setenv("GEMWEB_URL", OTHER)

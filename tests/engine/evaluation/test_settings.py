@@ -1,5 +1,7 @@
 """What differs between runs besides the agent, and the warnings about it."""
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +57,12 @@ def test_settings_that_do_not_matter_are_no_cautions() -> None:
     assert kinds(run("a", seed=0, repeats=1), run("b", seed=5, repeats=4)) == []
 
 
+def test_what_the_source_of_a_run_does_not_tell_is_not_called_a_difference() -> None:
+    known = run("a", tools=["python"], engine_version="0.1")
+    other = replace(run("b", env_version=2), unknown=frozenset({"tools", "env_version"}))
+    assert differing_settings((known, other)) == [("engine_version", ("0.1", None))]
+
+
 def test_the_settings_that_differ_are_listed_side_by_side() -> None:
     runs = (
         run("a", set_up={"temperature": 0.6, "top_p": 1.0}),
@@ -106,6 +114,14 @@ def test_a_run_is_made_of_the_episodes_of_one_agent() -> None:
 def test_settings_that_change_within_a_run_are_named() -> None:
     (only,) = runs_of([stored("a", 1), stored("a", 2, env_version=2), stored("a", 3, env_version=2)])
     assert only.environments["game:A-v0"]["env_version"] == "1, then 2"
+
+
+@pytest.mark.parametrize("reward", [math.nan, math.inf])
+def test_a_return_that_is_no_number_is_refused_and_not_averaged(reward: float) -> None:
+    broken = stored("a", 2)
+    broken.record.turns.append(TurnRecord("x", "y", reward, {}))
+    with pytest.raises(UsageError, match=f"The return of line 2 is {reward}"):
+        runs_of([stored("a", 1), broken])
 
 
 def test_an_episode_of_nobody_in_particular_is_refused() -> None:

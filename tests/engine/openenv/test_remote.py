@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -154,8 +156,14 @@ def test_a_server_that_answers_nonsense_fails_the_episode(counting: Counting, an
 
 
 def test_a_server_that_is_not_there_is_named() -> None:
+    env = gem.make("openenv:http://127.0.0.1:9", timeout=2)
     with pytest.raises(EnvironmentFailure, match=r"127\.0\.0\.1:9"):
-        gem.make("openenv:http://127.0.0.1:9", timeout=2).reset()
+        env.reset()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        del env
+        gc.collect()
+    assert [str(warning.message) for warning in warned if warning.category is ResourceWarning] == []
 
 
 def test_what_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

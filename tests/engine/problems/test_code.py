@@ -48,6 +48,12 @@ def test_the_last_code_block_counts() -> None:
     assert play(ADD, RIGHT)[1][1] == 1.0
 
 
+def test_half_of_a_surrogate_pair_is_the_fault_of_the_program() -> None:
+    _, (observation, reward, terminated, _, info) = play(ADD, "```\nprint('\ud83d')\n```")
+    assert (reward, terminated, info["success"]) == (0.0, True, False)
+    assert "UnicodeEncodeError" in observation  # what Python says when it prints that
+
+
 def test_without_a_code_block_a_tenth_is_lost() -> None:
     _, (observation, reward, terminated, _, info) = play(ADD, "print(3)")
     assert (reward, terminated, info["error"], info["success"]) == (-0.1, True, "format", False)

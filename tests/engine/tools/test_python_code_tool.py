@@ -69,6 +69,13 @@ def test_a_program_that_takes_too_long_is_ended_and_the_agent_told() -> None:
     assert "timed out after 0.5 seconds" in told
 
 
+def test_half_of_a_surrogate_pair_breaks_nothing() -> None:
+    for half in ("\ud83d", "\udc80"):  # the second is also what Python reads from a byte that is not UTF-8
+        valid, _, told, _ = PythonCodeTool().execute_action(f"<python>print(len('{half}') > 0)</python>")
+        assert valid
+        assert "True" in told or "SyntaxError" in told
+
+
 def test_the_outside_is_out_of_reach() -> None:
     code = "import socket\nsocket.create_connection(('127.0.0.1', 9))"
     valid, error, told, _ = PythonCodeTool().execute_action(f"<python>{code}</python>")

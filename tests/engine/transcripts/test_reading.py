@@ -80,6 +80,26 @@ def test_rows_of_verifiers_have_prompt_and_completion(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "row", [{"messages": [{"role": "user", "content": "Hi."}]}, {"prompt": "Hi.", "completion": "Ho.", "reward": 1}]
+)
+def test_rows_of_any_other_program_are_not_called_verifiers(tmp_path: Path, row: dict[str, Any]) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    header, transcripts = read(path)
+    assert (header.source, header.name) == ("file", "")  # the file does not say what the evaluation is called
+    assert next(transcripts).messages[0].content == "Hi."
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_row_in_which_nothing_is_said_is_refused_by_its_number(tmp_path: Path, at: int) -> None:
+    rows = [{"prompt": "Hi.", "completion": "Ho."}] * at + [{"step": 1, "loss": 0.5}]
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InvalidData, match=f"metrics.jsonl, row {at + 1} is no transcript"):
+        list(read(path)[1])
+
+
+@pytest.mark.parametrize(
     "content", [b"", b"nothing", b"[1]\n", b"3\n", b"PK\x03\x04", b'{"version": 2, "eval": 3}', b"\xff\xfe\n"]
 )
 def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:

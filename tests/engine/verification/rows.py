@@ -49,14 +49,17 @@ def certify(records: Sequence[EpisodeRecord], **changes: object) -> Certificate:
     environments = []
     for env_id, digest in digests.environments.items():
         own = [record for record in records if record.identity.env_id == env_id]
+        counted = [record for record in own if not record.failure]
         environments.append(
             CertifiedEnvironment(
                 env_id=env_id,
                 version=own[0].identity.env_version,
                 data_hash=own[0].identity.data_hash,
                 episodes=len(own),
-                seeds=len({record.identity.seed for record in own}),
-                mean_return=CertifiedScore(mean=sum(record.total_reward for record in own) / len(own)),
+                seeds=len({record.identity.seed for record in counted}),
+                failed=sum(record.failed_by == "environment" for record in own),
+                unanswered=sum(record.failed_by == "agent" for record in own),
+                mean_return=CertifiedScore(mean=sum(record.total_reward for record in counted) / len(counted)),
                 solved=sum(bool(record.success) for record in own),
                 digest=digest,
             )

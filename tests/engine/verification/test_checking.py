@@ -150,6 +150,18 @@ def test_a_certificate_is_verified_with_a_file_or_text(files: Files, capsys: pyt
     assert "12 of 12 episodes executed again with the same result." in printed
 
 
+def test_episodes_that_failed_at_once_are_counted_apart(
+    tmp_path: Path, records: list[EpisodeRecord], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = {"turns": [], "terminated": False, "truncated": False, "success": None}
+    failed = replace(records[0], **ended, failure="No answer.", failed_by="agent")
+    files = Files(tmp_path, [failed, *records[1:]])
+    assert verify(files.certificate, files.episodes, "--key", files.key, "--execute") == 0
+    printed = capsys.readouterr().out
+    assert "11 of 11 episodes executed again with the same result." in printed
+    assert "1 episode not executed: it failed before its first turn." in printed
+
+
 def test_what_is_not_proved_ends_with_1(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     other = SigningKey.generate().public.base64
     assert verify(files.certificate, "--key", other) == 1

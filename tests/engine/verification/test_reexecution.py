@@ -139,6 +139,21 @@ def test_the_plan_of_a_specification_has_its_seats_tries_and_wrappers() -> None:
     assert plan(-1) is None
 
 
+def test_what_failed_before_its_first_turn_is_not_counted_as_executed(records: list[EpisodeRecord]) -> None:
+    without_answer, without_start = failed_at_once(records[0]), failed_at_once(records[1])
+    without_start.failed_by, without_start.first_observation, without_start.first_info = "environment", "", {}
+    summary = find([without_answer, without_start, *records[2:]])
+    assert (summary.same, summary.failed_at_once) == (len(records) - 2, 2)
+    assert summary.first is None
+
+
+def failed_at_once(record: EpisodeRecord) -> EpisodeRecord:
+    """The same episode, as it is recorded if its agent gives no answer in the first turn."""
+    return replace(
+        record, turns=[], terminated=False, truncated=False, success=None, failure="No answer.", failed_by="agent"
+    )
+
+
 def test_failures_and_token_limits_are_only_said(records: list[EpisodeRecord]) -> None:
     failed = deepcopy(records[0])
     failed.turns.pop()
