@@ -19,9 +19,10 @@ MAX_MESSAGES, MAX_MESSAGE, MAX_ROWS, MAX_CELL = 200, 20_000, 200, 4_000
 """Messages of a conversation, characters of each, rows of a table, and characters of each cell."""
 NOT_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf, "nan": math.nan, "inf": math.inf}
 TRACE, TABLE = "trackio.trace", "trackio.table"
-MEDIA, TEXTS = "media", "texts"
+MEDIA, TEXTS, LONG_NAMES = "media", "texts", "long names"
 NO_MEDIA = "Images, files, histograms and hardware usage were sent too; only numbers and transcripts are stored."
 NO_TEXTS = "Some metrics were texts; they are not drawn."
+SHORTENED = f"Names of metrics have at most {MAX_METRIC} characters; the ends of longer ones were replaced by a digest."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,9 @@ def clean(metrics: Mapping[str, Any], step: int) -> Cleaned:
 
 def _collect(items: Iterable[tuple[Any, Any]], before: str, step: int, found: Cleaned, depth: int) -> None:
     for key, value in items:
-        name = storable(f"{before}{key}"[:MAX_METRIC])
+        name = storable(f"{before}{key}")
+        if len(name) > MAX_METRIC:
+            name, found.notes[LONG_NAMES] = _shortened(name), SHORTENED
         if isinstance(value, int | float):
             _add_number(name, value, step, found)
         elif isinstance(value, str):
@@ -88,6 +91,12 @@ def _collect(items: Iterable[tuple[Any, Any]], before: str, step: int, found: Cl
             _collect_object(name, value, step, found, depth)
         elif value is not None:
             found.notes[MEDIA] = NO_MEDIA
+
+
+def _shortened(name: str) -> str:
+    """The name of a metric at its greatest length; names that begin alike stay different."""
+    digest = hashlib.blake2b(name.encode("utf-8", "backslashreplace"), digest_size=4).hexdigest()
+    return f"{name[: MAX_METRIC - len(digest) - 1]}…{digest}"
 
 
 def _add_number(name: str, value: float, step: int, found: Cleaned) -> None:

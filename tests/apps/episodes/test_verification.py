@@ -53,6 +53,12 @@ def test_a_fast_episode_is_verified_at_once(client: Client) -> None:
     assert "Not identical" in verify(client, episode)
 
 
+def test_a_program_reads_how_a_fast_episode_is_verified(client: Client) -> None:
+    address = f"/api/v1/episodes/{ended(FAST).pk}/verification"
+    assert client.post(address).json()["holds"] is True
+    assert "the answer to a POST request is the verdict" in client.get(address).json()["detail"]
+
+
 def test_a_slow_episode_is_verified_by_a_worker(
     client: Client, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
