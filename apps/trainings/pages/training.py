@@ -117,6 +117,8 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
         ("Batch", f"{spec.episodes:,} episodes, {spec.epochs} epoch{'' if spec.epochs == 1 else 's'}"),
         ("Learning rate", f"{spec.learning_rate:g}{schedule}"),
     ]
+    if spec.optimizer == "muon":
+        rows.append(("Optimizer", "Muon"))
     if spec.entropy_bonus:
         schedule = "" if spec.entropy_schedule == "constant" else f", {spec.entropy_schedule}"
         rows.append(("Entropy bonus", f"{spec.entropy_bonus:g}{schedule}"))

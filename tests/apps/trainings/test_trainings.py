@@ -19,6 +19,7 @@ from apps.jobs.models import Checkpoint, Job, Point, Shard
 from apps.jobs.topics import JobTopic
 from apps.leases import LeaseLost
 from apps.trainings import operations, records
+from apps.trainings.pages.training import facts
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
@@ -88,6 +89,11 @@ def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: Use
     assert (curves["update"], curves["success"], curves["last"]) == ([3, 4], [0.3, 0.4], 4)
     part = client.get(f"{job.get_absolute_url()}updates/4/?seed=2").content.decode()
     assert "Seed 2 before and after training" in part
+
+
+def test_the_page_names_the_settings_that_are_not_the_usual_ones() -> None:
+    usual, muon = dict(facts(small())), dict(facts(small(optimizer="muon", entropy_bonus=0.01, kl_coefficient=0.1)))
+    assert muon.items() - usual.items() == {("Optimizer", "Muon"), ("Entropy bonus", "0.01"), ("KL penalty", "0.1")}
 
 
 def test_an_episode_that_was_kept_leads_back_to_its_update(client: Client, ada: User) -> None:
