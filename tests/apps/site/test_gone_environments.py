@@ -29,7 +29,7 @@ from tests.workers.records import play_out
 pytestmark = pytest.mark.django_db(transaction=True)
 
 GONE = "gone:Number-v0"
-SAYS = f"There is no environment {GONE} here any more"
+SAYS = f'There is no environment <span class="id">{GONE}</span> here any more: its package'
 NOT_READY = {"site:health", "site:health_json"}
 """What answers 503 without workers."""
 
