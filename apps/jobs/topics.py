@@ -17,8 +17,8 @@ AUDIENCES = {f"{part}{end}" for part in ("first", "other") for end in ("", PRICE
 """`first`: every environment shows the first page of its grid, whose cells are updated. `other`: some show another."""
 
 PACE_SECONDS = 1.0
-"""A message replaces the sums, a table, and the cells of some hundred episodes, and two workers end chunks of a fast job
-several times a second."""
+"""A message replaces the sums, a table, and the cells of some hundred episodes, while the workers of a fast job end
+several chunks a second."""
 
 UNSETTLING_KINDS = {
     JobEvent.Kind.REQUEUED,

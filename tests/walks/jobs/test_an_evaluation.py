@@ -45,6 +45,14 @@ def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page, expected: list[
     page.goto("/leaderboard/?benchmark=games")
     row = page.locator("#rows tbody tr", has_text="random").first
     expect(row).to_be_visible()
+    opener = row.locator(".opener")
+    opener.press("Enter")
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    expect(page.get_by_text("What is proved")).to_be_visible()
+    opener.press("Enter")
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    expect(page.get_by_text("What is proved")).to_have_count(0)
+    assert "row=" not in page.url
     row.get_by_role("link", name="Details").click()
     expect(page.get_by_role("heading", name="Reproduce this row")).to_be_visible()
     check_looks(page)
