@@ -1,5 +1,5 @@
-// The link that opens a row in place says whether the row is open, and closes it again. Without scripts it leads to a page
-// on which the row is open.
+// The link that opens a row in place says whether the row is open, and closes it again. Without scripts it leads to a
+// page on which the row is open.
 
 const openerOf = (event) => event.detail.requestConfig?.elt.closest(".opener") ?? null;
 
