@@ -156,15 +156,15 @@ class Entry:
     @property
     def turns(self) -> str:
         """The turn limit in words."""
-        return f"{self._own_turns}, {self.tool_uses} tool uses" if self.spec.tools else self._own_turns
+        return f"{self._own_turns}, {self.tool_uses}" if self.spec.tools else self._own_turns
 
     @property
     def tool_uses(self) -> str:
-        """How often tools may be used in an episode, as words before "tool uses"."""
+        """How often tools may be used in an episode, in words."""
         if "tools" not in self.spec.kwargs:  # a mixture: each part has a budget of its own
-            return "the part's"
+            return "tool uses as each part allows"
         uses = self.spec.kwargs.get("max_tool_uses", DEFAULT_MAX_TOOL_USES)
-        return "any number of" if uses in (None, -1) else str(uses)
+        return "any number of tool uses" if uses in (None, -1) else f"{uses} tool use{'' if uses == 1 else 's'}"
 
     @property
     def _own_turns(self) -> str:

@@ -21,7 +21,7 @@ class JobsConfig(AppConfig):
 
         EpisodeQuerySet.claims.append(owner_of_job)
         personal_data.register(PART)
-        register("job", topics.JobTopic())
+        register("job", topics.JobTopic(), pace=topics.PACE_SECONDS)
         streams.register("job", events.JobStream())
         kinds.register(
             Job.Kind.EVALUATION, kinds.KindOfJob(views.evaluation, topics.evaluation_events, events.evaluation_events)

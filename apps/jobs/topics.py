@@ -16,6 +16,10 @@ PRICED = "-priced"
 AUDIENCES = {f"{part}{end}" for part in ("first", "other") for end in ("", PRICED)}
 """`first`: every environment shows the first page of its grid, whose cells are updated. `other`: some show another."""
 
+PACE_SECONDS = 1.0
+"""A message replaces the sums, a table, and the cells of some hundred episodes, while the workers of a fast job end
+several chunks a second."""
+
 UNSETTLING_KINDS = {
     JobEvent.Kind.REQUEUED,
     JobEvent.Kind.PAUSED,

@@ -162,7 +162,7 @@ class Listener:
 class Feed:
     """The steps of one row for one audience, and its listeners. At most one read runs at any time."""
 
-    def __init__(self, row: str, audience: str, read: Read) -> None:
+    def __init__(self, row: str, audience: str, read: Read, *, pace: float = 0.0) -> None:
         self.row = row
         """The topic key of the row, such as `episode:7kq2...`."""
         self.audience = audience
@@ -173,6 +173,8 @@ class Feed:
         self.end: int | None = None
         """The seq after which nothing follows, of a row that is over."""
         self.reads = 0
+        self.pace = pace
+        """The least seconds between two reads. What happens meanwhile is one step, if the events of the row fold."""
         self._read = read
         self._steps: dict[int, Step] = {}
         self._characters = 0
@@ -261,6 +263,7 @@ class Feed:
                 continue  # it was read before the row ended, when parts of it were still hidden
             self._requested.discard(after)
             self._take(after, reading, known)
+            await asyncio.sleep(self.pace)
 
     def _take(self, after: int, reading: Reading, known: int) -> None:
         """Store what was read after `after`, and wake the listeners. `known` is `self.known` before the read."""

@@ -24,7 +24,7 @@ from apps.live.session_user import SessionUser, person_of
 from apps.live.streams import STREAMS
 from apps.live.subscriber import listen
 from apps.live.threads import in_thread
-from apps.live.topics import TOPICS, Topic
+from apps.live.topics import PACES, TOPICS, Topic
 
 logger = logging.getLogger(__name__)
 
@@ -266,7 +266,8 @@ def _feed(topic: str, key: str, audience: str, reading: asyncio.Lock) -> Feed:
         async with reading:
             return await in_thread(_read, topic, key, after, audience)
 
-    return Feed(f"{topic}:{key}", audience, read)
+    pace = 0.0 if audience.startswith(STREAM) else PACES[topic]
+    return Feed(f"{topic}:{key}", audience, read, pace=pace)
 
 
 def _read(topic: str, key: str, after: int, audience: str) -> Reading:

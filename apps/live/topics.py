@@ -45,8 +45,17 @@ class Topic(Protocol):
 
 
 TOPICS: dict[str, Topic] = {}
+PACES: dict[str, float] = {}
+"""By the name of a topic, the least seconds between two messages to a page."""
 
 
-def register(name: str, topic: Topic) -> None:
-    """Register a topic, so that pages can listen at `/live/<name>/<key>/`. Apps call this in `AppConfig.ready`."""
+def register(name: str, topic: Topic, *, pace: float = 0.0) -> None:
+    """Register a topic, so that pages can listen at `/live/<name>/<key>/`. Apps call this in `AppConfig.ready`.
+
+    Args:
+        pace: the least seconds between two messages to a page, for a topic whose messages are costly to draw. A browser
+            cannot hold back what a socket sends, so a page that draws slower than it is sent to falls ever further
+            behind. One event of such a topic should stand for all changes since the last one.
+    """
     TOPICS[name] = topic
+    PACES[name] = pace

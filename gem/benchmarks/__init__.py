@@ -122,7 +122,7 @@ def _load(name: str) -> Benchmark:
             "ours."
         )
     if name not in known:
-        raise InvalidArgument(f"There is no benchmark {name!r}. There is {', '.join(known)}.")
+        raise InvalidArgument(f"There is no benchmark {name!r}. The benchmarks are {', '.join(known)}.")
     return _benchmark(name, _folder() / f"{name}.json")
 
 

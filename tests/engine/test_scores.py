@@ -86,7 +86,7 @@ def test_every_game_has_its_baselines() -> None:
 
 
 def test_an_unknown_benchmark_is_named() -> None:
-    with pytest.raises(InvalidArgument, match="There is games"):
+    with pytest.raises(InvalidArgument, match="The benchmarks are games"):
         benchmarks.load("gaems")
 
 

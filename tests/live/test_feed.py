@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from apps.live.feed import BEGINNING, BROKEN, MAX_STEPS, OVER, Closed, Feed, Listener, Message, Reading
 
 SEQ = re.compile(r"<!--seq (\d+)-->")
+PACE = 1.25
+SLEEP = asyncio.sleep
 
 
 class Row:
@@ -285,6 +287,33 @@ async def test_a_slow_listener_is_brought_up_to_date_and_nothing_is_kept_for_it(
     assert message.startswith(f"<!--seq {row.seq}-->")
     assert message.count("<li>") == row.seq
     assert feed.reads == reads + 1
+
+
+async def test_a_feed_with_a_pace_reads_once_for_all_that_happens_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    paced, go_on = asyncio.Event(), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        if seconds == PACE:
+            paced.set()
+            await go_on.wait()
+        else:
+            await SLEEP(seconds)
+
+    monkeypatch.setattr("apps.live.feed.asyncio.sleep", sleep)
+    row = Row(folds=True)
+    row.seq = 1
+    feed = Feed("row:1", "watch", row.read, pace=PACE)
+    page = Page(feed, 0)
+    await paced.wait()
+    for number in range(2, 20):
+        row.seq = number
+        feed.hear(number)
+        await SLEEP(0)
+    assert (page.seq, feed.reads) == (1, 1)
+    go_on.set()
+    await settle(lambda: page.seq == 19)
+    assert page.turns == list(range(1, 20))
+    assert feed.reads == 2
 
 
 async def test_a_long_history_reaches_a_late_joiner_whole() -> None:

@@ -248,6 +248,6 @@ def test_a_mixture_is_listed_with_the_tools_of_its_parts(client: Client) -> None
     try:
         assert env_id in client.get("/environments/?tools=python&q=Tooled").content.decode()
         assert env_id not in client.get("/environments/?tools=none&q=Tooled").content.decode()
-        assert "the part&#x27;s tool uses" in client.get(f"/environments/{env_id}/").content.decode()
+        assert "tool uses as each part allows" in client.get(f"/environments/{env_id}/").content.decode()
     finally:
         del ENV_REGISTRY[env_id]

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.db import connection, models, transaction
+from django.template import Context, Template
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from apps.accounts.models import User
 from apps.agents.models import Agent
@@ -29,7 +31,7 @@ from tests.workers.records import play_out
 pytestmark = pytest.mark.django_db(transaction=True)
 
 GONE = "gone:Number-v0"
-SAYS = f"There is no environment {GONE} here any more"
+SAYS = f'There is no environment <span class="id">{GONE}</span> here any more: its package'
 NOT_READY = {"site:health", "site:health_json"}
 """What answers 503 without workers."""
 
@@ -128,6 +130,12 @@ def test_pages_say_what_is_gone(people: dict[str, User | None], stored: dict[str
         reverse("leaderboard:row", args=[stored["score"]]),
     ):
         assert SAYS in tight(client.get(path)), path
+
+
+def test_several_environments_that_are_gone_are_named_one_by_one() -> None:
+    drawn = Template("{% gone ids %}").render(Context({"ids": [GONE, ENV_ID, "gone:Word-v0"]}))
+    said = " ".join(strip_tags(drawn).split())
+    assert said.startswith(f"These environments are not here any more: {GONE}, gone:Word-v0. Their packages")
 
 
 def test_what_is_gone_is_not_played_again(people: dict[str, User | None], stored: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -228,6 +229,7 @@ def test_the_page_of_curves_has_one_for_each_recipe_that_was_measured(client: Cl
         assert f'href="/studies/curves/{one.recipe.name}/"' in page
     games = tight(client.get("/studies/curves/?family=games&sort=gain"))
     assert games.count('class="multiple"') == sum(one.env_id.startswith("game:") for one in found)
+    assert re.search(r'class="pick"[^>]*sort=gain"[^>]*aria-current="true"', games), "the order that was chosen is seen"
 
 
 def test_a_recipe_shows_its_seeds_and_the_trainings_that_began_with_it(as_ada: Client, ada: User) -> None:

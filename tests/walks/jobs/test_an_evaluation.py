@@ -10,6 +10,11 @@ from tests.walks.conftest import PASSWORD, check_looks, move
 FINISH_MS = 60_000
 TOP_OF_GRID = "document.getElementById('grid').getBoundingClientRect().top"
 GUESS = "game:GuessTheNumber-v0-hard"
+COUNT_CELLS = """
+window.cellsToldByHtmx = 0;
+document.addEventListener("htmx:oobAfterSwap", (event) => { window.cellsToldByHtmx += event.target.matches(".ep"); });
+"""
+"""htmx tells all elements of a message about each other, so a message with many cells must not leave them to it."""
 
 
 def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page, expected: list[str]) -> None:
@@ -40,6 +45,14 @@ def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page, expected: list[
     page.goto("/leaderboard/?benchmark=games")
     row = page.locator("#rows tbody tr", has_text="random").first
     expect(row).to_be_visible()
+    opener = row.locator(".opener")
+    opener.press("Enter")
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    expect(page.get_by_text("What is proved")).to_be_visible()
+    opener.press("Enter")
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    expect(page.get_by_text("What is proved")).to_have_count(0)
+    assert "row=" not in page.url
     row.get_by_role("link", name="Details").click()
     expect(page.get_by_role("heading", name="Reproduce this row")).to_be_visible()
     check_looks(page)
@@ -53,6 +66,7 @@ def test_episodes_appear_while_the_job_runs_and_it_can_be_cancelled_and_submitte
     page.goto(f"/jobs/new/?agent={slow_agent}&benchmark=&env_id={GUESS}&episodes_per_env=10000&num_envs=4")
     page.get_by_role("button", name="Submit evaluation").click()
     expect(page.locator("#state")).to_contain_text("running", timeout=FINISH_MS)
+    page.evaluate(COUNT_CELLS)
     top = page.evaluate(f"window.stays = true; window.scrollTo(0, 120); {TOP_OF_GRID}")
     expect(page.locator("#grid a.ep").first).to_be_visible(timeout=FINISH_MS)
     done = page.locator("#facts dd").first
@@ -61,6 +75,7 @@ def test_episodes_appear_while_the_job_runs_and_it_can_be_cancelled_and_submitte
     assert page.evaluate("window.stays") is True, "the page was not loaded again"
     assert abs(page.evaluate(TOP_OF_GRID) - top) < 1, "nothing jumped"
     assert page.locator("#grid .ep").count() <= 500
+    assert page.evaluate("window.cellsToldByHtmx") == 0
 
     page.get_by_label("Episodes at a time").fill("2")
     page.get_by_role("button", name="Change").click()

@@ -194,3 +194,19 @@ def test_the_seed_is_copied_by_a_click(page: Page, address: str) -> None:
     page.get_by_role("button", name="Copy seed 8").click()
     expect(page.locator("#toasts")).to_contain_text("Copied 8")
     assert page.evaluate("navigator.clipboard.readText()") == "8"
+
+
+def test_a_long_text_that_was_copied_is_read_whole_above_the_bar_of_a_phone(page: Page, address: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(address)
+    seed = page.get_by_role("button", name="Copy seed 8")
+    seed.evaluate("(button, text) => { button.dataset.copy = text; }", "0123456789abcdef" * 4)
+    seed.click()
+    said = page.locator("#toasts .toast").bounding_box()
+    bar = page.locator(".bar-nav").bounding_box()
+    assert said is not None
+    assert bar is not None
+    assert said["x"] >= 0
+    assert said["x"] + said["width"] <= 390
+    assert said["y"] + said["height"] <= bar["y"]

@@ -141,7 +141,7 @@ def test_pages_lead_to_it(page: Page) -> None:
     address = begin(page, GUESS, "random", "random", seed=77)
     expect(page.locator("#live-badge")).to_have_text("ended just now", timeout=30_000)
     side(page, 0).get_by_role("link").first.click()
-    page.get_by_role("link", name="Race random on this seed").click()
+    page.get_by_role("link", name="Race the random agent on this seed").click()
     expect(page.get_by_label("Seed", exact=True)).to_have_value("77")
     expect(page.get_by_label("Left", exact=True)).to_have_value("you")
     page.goto(address)
