@@ -20,6 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.htmx import wants_part
+from apps.leaderboard.boards.filters import DEFAULT_BENCHMARK
 from apps.leaderboard.challenges import checking, drawing, reading, receiving, reports
 from apps.leaderboard.challenges.drawing import ChallengeRefused
 from apps.leaderboard.challenges.forms import ChallengeForm, EpisodesForm, NumbersForm
@@ -185,7 +186,9 @@ def reported_delete(request: HttpRequest, row_id: str) -> HttpResponse:
 
 
 def _benchmark(request: HttpRequest) -> Benchmark:
-    return find_benchmark(request.GET.get("benchmark") or request.POST.get("benchmark", ""))
+    """The benchmark that a request names; a page that is opened without one is that of the first board."""
+    named = request.GET.get("benchmark") or request.POST.get("benchmark", "")
+    return find_benchmark(named or ("" if request.method == "POST" else DEFAULT_BENCHMARK))
 
 
 def _made(form: forms.Form, make: Callable[..., Row]) -> Row | None:

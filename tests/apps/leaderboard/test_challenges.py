@@ -392,6 +392,7 @@ def test_a_reported_row_says_that_nothing_is_proved(ada: User) -> None:
     assert row.score == pytest.approx(sum(entry.score(0.5) for entry in entries) / len(entries))
     assert "nothing proves them" in Client().get(row.get_absolute_url()).content.decode()
     assert "paper 70b" in Client().get(f"/leaderboard/elsewhere/?benchmark={NAME}").content.decode()
+    assert NAME in Client().get("/leaderboard/elsewhere/").content.decode()  # opened without a benchmark: the first one
     assert "paper 70b" not in [score.agent.name for score in Score.objects.of(benchmarks.load(NAME)).newest()]
     listed = Client().get(f"/api/v1/benchmarks/{NAME}/reported").json()["items"]
     assert [(each["rank"], each["agent"]) for each in listed] == [(1, "paper 70b")]
