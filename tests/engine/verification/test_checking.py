@@ -85,7 +85,7 @@ def test_unanswered_episodes_count_with_the_return_that_the_certificate_says(rec
     certificate = certify(own)
     environment = certificate.environments[0].model_copy(
         update={
-            "unanswered": 1,
+            "seeds": 4,
             "unanswered_return": -1.0,
             "mean_return": certificate.environments[0].mean_return.model_copy(
                 update={"mean": (sum(one.total_reward for one in own[1:]) - 1.0) / 4}
