@@ -6,6 +6,7 @@ import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
 from io import StringIO
 from typing import Any, NamedTuple
 
@@ -58,11 +59,15 @@ class Drawing:
 
 
 def svg_of(figure: Any, title: str) -> str:
-    """A matplotlib figure as an SVG element for a page; the same figure always gives the same text."""
+    """A matplotlib figure as an SVG element for a page; the same figure always gives the same text.
+
+    Args:
+        title: what screen readers say in its place.
+    """
     output = StringIO()
     figure.savefig(output, format="svg", transparent=True, metadata={"Title": title, "Date": None, "Creator": None})
     _, tag, rest = output.getvalue().partition("<svg")
-    return tag + rest
+    return f'{tag} role="img" aria-label="{escape(title)}"{rest}'
 
 
 @contextmanager
