@@ -349,6 +349,12 @@ def test_an_evaluation_of_a_checkpoint_is_reproduced_with_its_download(ada: User
     assert f"--env {EASY}" in script
 
 
+@pytest.mark.parametrize(("done", "words"), [(0, "not started"), (12, "no result yet")])
+def test_an_environment_without_a_result_says_whether_it_has_begun(done: int, words: str) -> None:
+    line = {"key": "1", "scores": {"success": None}, "tally": {"done": done}}
+    assert words in render_to_string("jobs/evaluation.html#line-score", {"line": line})
+
+
 @pytest.mark.parametrize("state", Job.State.values)
 def test_the_badge_says_the_state(state: str) -> None:
     html = render_to_string("jobs/state.html", {"job": Job(state=state)})
