@@ -1,6 +1,7 @@
 """Somebody signs up, submits an evaluation, watches it finish, opens an episode, finds their row, cancels another."""
 
 import re
+import time
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -44,6 +45,10 @@ def test_from_signing_up_to_a_row_on_the_leaderboard(page: Page, expected: list[
 
     page.goto("/leaderboard/?benchmark=games")
     row = page.locator("#rows tbody tr", has_text="random").first
+    deadline = time.monotonic() + FINISH_MS / 1000
+    while not row.count():  # the row is written after the end of the job, by its worker
+        assert time.monotonic() < deadline, "the job has no row"
+        page.reload()
     expect(row).to_be_visible()
     opener = row.locator(".opener")
     opener.press("Enter")
