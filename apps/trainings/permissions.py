@@ -45,9 +45,10 @@ def _policy(request: Mapping[str, Any]) -> Iterator[str]:
 
 def _environments(request: Mapping[str, Any]) -> Iterator[str]:
     stages = request.get("curriculum")
-    for stage in [request, *(stages if isinstance(stages, list | tuple) else ())]:
-        arguments = stage.get("env_kwargs") if isinstance(stage, Mapping) else None
-        for name in FILES.intersection(arguments if isinstance(arguments, Mapping) else ()):
+    played = [request, *(stages if isinstance(stages, list | tuple) else ())]
+    arguments = [stage.get("env_kwargs") for stage in played if isinstance(stage, Mapping)]
+    for some in [*arguments, request.get("held_out_kwargs")]:
+        for name in FILES.intersection(some if isinstance(some, Mapping) else ()):
             yield f"{name}: {ONLY_STAFF} use this argument, which names a file of the server. Leave it out."
 
 
@@ -60,5 +61,15 @@ def _wrappers(request: Mapping[str, Any]) -> Iterator[str]:
             yield f"record: {ONLY_STAFF} use this wrapper, which writes a file. Leave it out: episodes are kept anyway."
         if wrapper.get("tokenizer"):
             yield f"tokenizer: {ONLY_STAFF} use this argument, which reads a folder of the server. Leave it out."
-        if "tools" in wrapper and not tool_catalog.names_of({"name": "tools", "tools": wrapper["tools"]}):
+        if "tools" in wrapper and not tool_catalog.names_of({"name": "tools", "tools": _harmless(wrapper["tools"])}):
             yield f"tools: {ONLY_STAFF} use a tool with its own arguments. Name tools of this site, such as python."
+
+
+def _harmless(tools: Any) -> Any:
+    """The tools of a wrapper without what anybody may set: how many passages a search returns."""
+    if not isinstance(tools, list | tuple):
+        return tools
+    return [
+        {name: value for name, value in tool.items() if name != "topk"} if isinstance(tool, Mapping) else tool
+        for tool in tools
+    ]

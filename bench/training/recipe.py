@@ -20,14 +20,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import gem
 from bench.training import self_play_recipe
 from bench.training.finished import trained
+from gem import registry
 from gem.cli.output.tables import table
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord
 from gem.training import recipes, results
 from gem.training.results import RecipeResult, SeedResult, SelfPlayResult
-from gem.training.spec import TrainingSpec
+from gem.training.spec import TrainingSpec, read_spec
+from gem.training.study.evaluation import FIRST_SEED
 
 EPISODES = 500
 
@@ -36,7 +39,19 @@ def measure(name: str, seeds: int, folder: Path | None = None) -> RecipeResult:
     """Train the recipe with the seeds from 0, and play held-out episodes before and after."""
     with _place(folder) as place:
         rows = tuple(_trained(name, seed, place / f"{name}-{seed}") for seed in range(seeds))
-    return RecipeResult(recipe=name, commit=_commit(), episodes=EPISODES, seeds=rows)
+    problems = count_problems(read_spec(recipes.data(name)))
+    return RecipeResult(recipe=name, commit=_commit(), episodes=EPISODES, problems=problems, seeds=rows)
+
+
+def count_problems(spec: TrainingSpec) -> int | None:
+    """How many different questions the episodes of an evaluation ask; None where an episode is not one question."""
+    stage = spec.measured_stage
+    if registry.spec(stage.env_id).turns != "single":
+        return None
+    env = gem.make(stage.env_id, **stage.env_kwargs)
+    questions = {env.reset(seed=FIRST_SEED + place)[0] for place in range(EPISODES)}
+    env.close()
+    return len(questions)
 
 
 def check(name: str, seeds: int, *, record: bool, folder: Path | None = None) -> int:

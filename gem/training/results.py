@@ -50,6 +50,9 @@ class RecipeResult(BaseModel):
     """The commit that was measured, shortened."""
     episodes: int
     """Held-out episodes of each evaluation, on seeds that no training meets."""
+    problems: int | None = None
+    """Different questions among the episodes, where each asks one; None in games. Where there are few, trainings meet
+    the same ones, and the result says nothing about others."""
     seeds: tuple[SeedResult, ...]
 
     @property
@@ -63,8 +66,13 @@ class RecipeResult(BaseModel):
             ],
             "cpu_seconds": [round(one.cpu_seconds) for one in self.seeds],
             "episodes": self.episodes,
+            "problems": self.problems,
             "commit": self.commit,
         }
+
+    @property
+    def _has_repeats(self) -> bool:
+        return self.problems is not None and self.problems < self.episodes
 
     @property
     def rises(self) -> bool:
@@ -83,9 +91,10 @@ class RecipeResult(BaseModel):
         after = ", ".join(f"{share:.0%}" for share in block["after"]).replace("%", " %")
         before, spent = f"{block['before']:.0%}".replace("%", " %"), block["cpu_seconds"]
         seconds = f"{spent[0]}" if min(spent) == max(spent) else f"{min(spent)} to {max(spent)}"
+        repeated = f", which ask {self.problems} different questions" if self._has_repeats else ""
         sentence = (
-            f"From {before} to {after} solved of {self.episodes} episodes on other seeds, in {seconds} CPU seconds; "
-            f"{len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}."
+            f"From {before} to {after} solved of {self.episodes} episodes on other seeds{repeated}, in {seconds} CPU "
+            f"seconds; {len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}."
         )
         constants = [one.constant / self.episodes for one in self.seeds if one.constant is not None]
         if not constants:

@@ -25,10 +25,10 @@ from gem.validation.messages import error_sentence, refused
 from gem.validation.stored import STORED, is_stored
 
 NANO_BASE = "nano-base"
-BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools")
+BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools", "nano-reader")
 """The names of the policies that come with the engine: the one that trainings begin with by default, a larger one that
 has also seen how answers to some 50 datasets and actions in more games are written, the largest, which has also seen
-tools and programs, and a small one that has seen nothing but tools in use."""
+tools and programs, a small one that has seen nothing but tools in use, and one that copies words."""
 
 MOST_STAGES, MOST_WRAPPERS = 20, 16
 """Stages of a curriculum, and wrappers: a specification makes the environment of each stage, to check it."""
@@ -256,6 +256,9 @@ class TrainingSpec(BaseModel):
         default=0, ge=0, le=1_000_000, description="Updates between measurements on held-out seeds; 0 makes none."
     )
     held_out_episodes: int = Field(default=64, ge=1, le=65536, description="Episodes in such a measurement.")
+    held_out_kwargs: dict[str, Any] = Field(
+        default={}, description="Arguments of the environment that measurements change, such as the split of its data."
+    )
     stop_on: tuple[StopOn, ...] = Field(
         default=(),
         max_length=16,
@@ -332,7 +335,8 @@ class TrainingSpec(BaseModel):
         if is_stored(info):
             return self
         played = [(stage, 2 if self.self_play else 1) for stage in self.stages]
-        for stage, needed_seats in [*played, *([(self.measured_stage, 1)] if self.self_play else [])]:
+        is_other = self.self_play or bool(self.held_out_kwargs)
+        for stage, needed_seats in [*played, *([(self.measured_stage, 1)] if is_other else [])]:
             try:
                 seats = environment_check.count_seats(stage.env_id, stage.env_kwargs, self.wrappers)
             except UsageError as error:
@@ -358,11 +362,10 @@ class TrainingSpec(BaseModel):
 
     @property
     def measured_stage(self) -> Stage:
-        """Where the policy is measured: the last stage, with self-play against `measured_against`."""
+        """Where the policy is measured: the last stage with `held_out_kwargs`, in self-play against an agent."""
         last = self.stages[-1]
-        if not self.self_play:
-            return last
-        return last.model_copy(update={"env_kwargs": {**last.env_kwargs, "opponent": self.measured_against}})
+        opponent = {"opponent": self.measured_against} if self.self_play else {}
+        return last.model_copy(update={"env_kwargs": {**last.env_kwargs, **self.held_out_kwargs, **opponent}})
 
     @property
     def group(self) -> int:

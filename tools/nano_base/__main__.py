@@ -23,13 +23,14 @@ from gem.training.policy.prompts import NanoPromptFormat
 from gem.version import __version__
 from tools.nano_base.corpus import Corpus
 from tools.nano_base.large import LARGE_SOURCES
-from tools.nano_base.pieces import Piece, play, play_everything
+from tools.nano_base.made_up import made_up_pages, page_texts
+from tools.nano_base.pieces import play, play_everything
 from tools.nano_base.pretraining import encode, pretrain
 from tools.nano_base.primer import primer
-from tools.nano_base.source import Kind
+from tools.nano_base.source import Kind, Piece
 from tools.nano_base.sources import BASE_SOURCES, WIDE_SOURCES
 from tools.nano_base.tokenizer import train_tokenizer
-from tools.nano_base.tool_use import TOOL_SOURCES
+from tools.nano_base.tool_use import READER_SOURCES, TOOL_SOURCES
 
 logger = logging.getLogger(__name__)
 
@@ -44,17 +45,31 @@ KINDS = {
         batch_tokens=65_536,
         reads_every_source=True,
         names_alone=True,
-        primer=60_000,
+        written=((primer, 60_000),),
     ),
     "nano-tools": Kind(TOOL_SOURCES, depth=2, steps=2500, vocabulary=1024, reads_every_source=True, names_alone=True),
+    "nano-reader": Kind(
+        READER_SOURCES,
+        depth=3,
+        steps=3500,
+        reads_every_source=True,
+        names_alone=True,
+        reads_pages=40,
+        written=((made_up_pages, 10_000),),
+        optimizer="muon",
+        rate=0.015,
+        text_weight=0.05,
+    ),
 }
 PIECES_TO_READ, PIECES_OF_A_SOURCE = 12_000, 250
 """How many pieces of all sources the tokenizer is learned from, and how many more of each (see `Kind`)."""
 RANDOM_PLAY = "random play only: it knows how episodes look and how actions are written, not how to win"
-WITH_PRIMER = (
-    "random play, and a primer of arithmetic and spelling: it knows how episodes look and how actions are written, not "
-    "how to win"
-)
+MADE_FROM = {
+    "nano-large": "random play, and a primer of arithmetic and spelling: it knows how episodes look and how actions "
+    "are written, not how to win",
+    "nano-reader": "random play, and random words to copy: it knows how episodes look, how actions are written and how "
+    "words are copied, not which to copy",
+}
 
 
 def write_corpus(path: Path, kind: Kind, *, count: int, seed: int) -> None:
@@ -64,7 +79,8 @@ def write_corpus(path: Path, kind: Kind, *, count: int, seed: int) -> None:
     for number, source in enumerate(kind.sources):
         by_source.append(list(play(source, count, seed + number)))
         logger.info("%s: %d pieces, %.0f CPU s", source.env_id, len(by_source[-1]), time.process_time() - began)
-    by_source.append(list(primer(kind.primer * count // 1000, seed)))
+    for write, pieces_of_thousand in kind.written:
+        by_source.append(list(write(pieces_of_thousand * count // 1000, seed)))
     pieces = [piece for own in by_source for piece in own]
     prompt_format = NanoPromptFormat(_tokenizer(kind, by_source, seed))
     corpus = Corpus.of(prompt_format, encode(prompt_format, pieces))
@@ -81,7 +97,8 @@ def _tokenizer(kind: Kind, by_source: Sequence[Sequence[Piece]], seed: int) -> T
         some += [piece for own in by_source for piece in shuffler.sample(own, min(len(own), PIECES_OF_A_SOURCE))]
     else:
         some += play_everything(seed)
-    return train_tokenizer(("".join(piece) for piece in some), kind.vocabulary, names_alone=kind.names_alone)
+    texts = ["".join(piece) for piece in some] + page_texts() * kind.reads_pages
+    return train_tokenizer(texts, kind.vocabulary, names_alone=kind.names_alone)
 
 
 def make(out: Path, kind: Kind, corpus: Corpus, card: dict[str, Any], *, steps: int, seed: int, device: str) -> None:
@@ -92,7 +109,7 @@ def make(out: Path, kind: Kind, corpus: Corpus, card: dict[str, Any], *, steps: 
     net.initialize(torch.Generator().manual_seed(seed))
     out.mkdir(parents=True, exist_ok=True)
     losses: list[float] = []
-    for loss in pretrain(net, corpus, steps, seed, kind.batch_tokens, device):
+    for loss in pretrain(net, corpus, kind, steps, seed, device):
         losses.append(loss)
         if len(losses) % 200 == 0:
             mean = sum(losses[-200:]) / 200
@@ -109,7 +126,7 @@ def _card(name: str, kind: Kind, command: str) -> dict[str, Any]:
         "format": 1,
         "name": name,
         "made_by": command,
-        "made_from": WITH_PRIMER if kind.primer else RANDOM_PLAY,
+        "made_from": MADE_FROM.get(name, RANDOM_PLAY),
         "environments": sorted({source.env_id for source in kind.sources}),
         "engine_version": __version__,
         "torch_version": torch.__version__,
@@ -120,17 +137,21 @@ def _card(name: str, kind: Kind, command: str) -> dict[str, Any]:
     }
 
 
+def _of_each(field: str) -> str:
+    return ", ".join(str(getattr(kind, field)) for kind in KINDS.values())
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.nano_base", description=(tools.nano_base.__doc__ or "").splitlines()[0]
     )
-    parser.add_argument(
-        "--out", type=Path, required=True, help="the folder to write: nano-base, nano-wide, nano-large or nano-tools"
-    )
+    parser.add_argument("--out", type=Path, required=True, help="the folder to write: " + ", ".join(KINDS))
     parser.add_argument("--count", type=int, default=1000, help="scales the number of episodes (1000)")
-    parser.add_argument("--steps", type=int, help="of the language model (3000, 5000, 1550 and 2500)")
-    parser.add_argument("--depth", type=int, help="layers, of 32 times as many dimensions: the size (2, 3, 4 and 2)")
+    parser.add_argument("--steps", type=int, help=f"of the language model ({_of_each('steps')})")
+    parser.add_argument(
+        "--depth", type=int, help=f"layers, of 32 times as many dimensions: the size ({_of_each('depth')})"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where the language model learns")
     parser.add_argument(

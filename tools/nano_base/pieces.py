@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from gem import registry
 from gem.core import Env
+from gem.envs.problems.drawn_code import NUMBER as SIGNED_NUMBER
+from gem.envs.problems.drawn_code import RANDOM_PROGRAMS
 from gem.factory import make_wrapped
 from gem.rng import SplitMix64, choice, randbelow, randint, sample
 from gem.training.policy.prompts import board_text, observation_text
-from tools.nano_base.source import Source
+from tools.nano_base.source import Piece, Source
+from tools.nano_base.spans import NUMBER, TOKEN, draw_words
 
 BOARDS_OF_AN_EPISODE = 3
 SPOKEN = ("game", "duel", "dialogue", "rg")
 """Categories whose environments, in every difficulty, the tokenizer has seen."""
 EPISODES_TO_READ = 12
 """How many episodes of each of those the tokenizer is learned from."""
-NUMBER, WORD = re.compile(r"\d+"), re.compile(r"[A-Za-z]+")
-MOST_WORDS = 3
-"""Of a random answer or query."""
-
-Piece = list[str]
-"""Texts and actions, by turns: text, action, text, action ... text."""
+MOST_WORDS, MOST_OF_A_SPAN = 3, 2
+"""Words of a random answer or query."""
 
 
 def play(source: Source, count: int, seed: int) -> Iterator[Piece]:
@@ -49,11 +47,13 @@ def _episode(env: Env, source: Source, seed: int, draw: SplitMix64) -> list[Piec
     if source.answers == "of another seed":
         return [_question(env, seed, randbelow(draw, 2**53))]
     observation, info = env.reset(seed=seed)
-    if source.answers == "unjudged":
-        return [[observation_text(observation, info), env.sample_random_action(), ""]]
+    if source.answers in ("unjudged", "program"):
+        tale = [observation_text(observation, info), ""]
+        tale[-1] = _action(env, source, tale, draw)
+        return [[*tale, ""]]
     spec = env.unwrapped.spec
     assert spec is not None
-    tale: Piece = []
+    tale = []
     boards: list[Piece] = []
     is_over = False
     while not is_over:
@@ -94,7 +94,12 @@ def _action(env: Env, source: Source, tale: Piece, draw: SplitMix64) -> str:
         case "with search":
             if _stops(tale, draw):
                 return _word_answer(tale, draw, copies=source.copies)
-            return f"<search>{_words(_task(tale) if source.copies else tale[0], draw)}</search>"
+            read = _task(tale) if source.copies else tale[0]
+            return f"<search>{draw_words(read, draw, MOST_WORDS)}</search>"
+        case "span":
+            return _span(tale, draw)
+        case "program":
+            return _program(tale, draw)
         case _:
             return env.sample_random_action()
 
@@ -136,15 +141,21 @@ def _word_answer(tale: Piece, draw: SplitMix64, *, copies: bool = False) -> str:
     """Words of what was said last, or, more seldom, of the task."""
     last = tale[-2].rpartition("Title:")[2] if copies else tale[-2]
     first = _task(tale) if copies else tale[0]
-    return f"<answer>{_words(last if randbelow(draw, 4) else first, draw)}</answer>"
+    return f"<answer>{draw_words(last if randbelow(draw, 4) else first, draw, MOST_WORDS)}</answer>"
 
 
-def _words(text: str, draw: SplitMix64) -> str:
-    """One to three words in a row; those that begin with a capital more often."""
-    spans = [word.span() for word in WORD.finditer(text)]
-    if not spans:
-        return "none"
-    names = [place for place, (begin, _) in enumerate(spans) if text[begin].isupper()]
-    first = choice(draw, names) if names and randbelow(draw, 3) else randbelow(draw, len(spans))
-    last = min(first + randbelow(draw, MOST_WORDS), len(spans) - 1)
-    return text[spans[first][0] : spans[last][1]]
+def _span(tale: Piece, draw: SplitMix64) -> str:
+    """A query of words of the task, or an answer of words of the last page or, more seldom, of the task."""
+    if not _stops(tale, draw):
+        return f"<search>{draw_words(_task(tale), draw, MOST_OF_A_SPAN, TOKEN)}</search>"
+    is_of_page = len(tale) > 2 and randbelow(draw, 8)
+    read = tale[-2].rpartition("Title:")[2] if is_of_page else _task(tale)
+    return f"<answer>{draw_words(read, draw, MOST_OF_A_SPAN, TOKEN)}</answer>"
+
+
+def _program(tale: Piece, draw: SplitMix64) -> str:
+    """A random program with numbers of the task."""
+    body, numbers = choice(draw, RANDOM_PROGRAMS), SIGNED_NUMBER.findall(_task(tale)) or ["1"]
+    for _ in range(body.count("{}")):
+        body = body.replace("{}", choice(draw, numbers), 1)
+    return f"```python\n{body}\n```"

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Answers = tuple[int, int] | Literal["unjudged", "of another seed", "from the text", "with Python", "with search"]
+Piece = list[str]
+"""Texts and actions, by turns: text, action, text, action ... text."""
+PieceWriter = Callable[[int, int], Iterator[Piece]]
+"""Writes so many pieces or lines that nobody played, from a seed."""
+
+Answers = (
+    tuple[int, int]
+    | Literal["unjudged", "of another seed", "from the text", "with Python", "with search", "span", "program"]
+)
 """Where the random actions are not those of the environment, judged by it: a random answer is the environment's own but
 not judged, is a whole number from the first to the second, belongs to another question, or is a number or words that
-were read, with or without a tool before it."""
+were read, with or without a tool before it; a span of the task or of a page that was found; or a program with numbers
+of the task."""
 
 
 @dataclass(frozen=True)
@@ -44,5 +54,13 @@ class Kind:
     some episodes of every environment."""
     names_alone: bool = False
     """See `train_tokenizer`."""
-    primer: int = 0
-    """Lines of arithmetic and spelling, for each thousand of `count`."""
+    reads_pages: int = 0
+    """How often the tokenizer has read each bundled page, so that the names in them become tokens of their own."""
+    written: tuple[tuple[PieceWriter, int], ...] = ()
+    """Pieces that nobody played: who writes them, and how many for each thousand of `count`."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """Muon changes the matrices inside the layers, if it is chosen, and AdamW the rest."""
+    rate: float = 4e-3
+    """The highest learning rate."""
+    text_weight: float = 1.0
+    """How much a token of a text counts in the loss; a token of an action counts 1."""

@@ -1,4 +1,5 @@
-"""Questions that are answered after a tool was used: a part of what `nano-large` has seen, and all of `nano-tools`."""
+"""Questions that are answered after a tool was used: what `nano-tools` has seen, and a part of what
+`nano-large` and `nano-reader` have."""
 
 from __future__ import annotations
 
@@ -32,3 +33,8 @@ TOOL_SOURCES = (
     Source("qa:NaturalQuestions", 3500, True, (), "with search", SEARCH, copies=True),
 )
 """What `nano-tools` has seen."""
+READER_SOURCES = (
+    Source("qa:NaturalQuestions", 3000, True, (("dataset", "sample:wiki-questions"),), "span", SEARCH),
+    Source("code:Drawn-v0-easy", 3000, True, (), "program"),
+)
+"""What `nano-reader` has played."""

@@ -20,6 +20,8 @@ from tools.samples.programs.texts import TEXTS
 from tools.samples.questions import questions
 
 ROWS = 60
+EVERY_PAGES = 5
+"""One page of so many is held out."""
 EASY_WORDS, WORDS = words.ONE_STEP, words.SEVERAL_STEPS
 SCHOOL = (*school.EASY, *school.HARD)
 
@@ -69,6 +71,17 @@ def asked(name: str) -> list[dict[str, object]]:
     return rows[:ROWS]
 
 
+def of_pages(*, held_out: bool) -> list[dict[str, object]]:
+    """All questions that one page answers: of every fifth page, which are held out, or of the others."""
+    found = questions("single")
+    pages = sorted({question.pages[0] for question in found})
+    shuffle(SplitMix64(_key("wiki-questions")), pages)
+    wanted = {page for place, page in enumerate(pages) if (place % EVERY_PAGES == 0) == held_out}
+    rows = [question.row() for question in found if question.pages[0] in wanted]
+    shuffle(SplitMix64(_key("wiki-questions")), rows)
+    return rows
+
+
 def drawn() -> Iterator[dict[str, object]]:
     """The rows of the sample with drawings."""
     from tools.samples import drawings  # noqa: PLC0415 (Pillow is needed for these alone)
@@ -101,6 +114,8 @@ def main(folder: Path = FOLDER) -> None:
         _write(folder / f"{name}.jsonl", mathematics(name))
     for name in QA:
         _write(folder / f"{name}.jsonl", asked(name))
+    _write(folder / "wiki-questions.jsonl", of_pages(held_out=False))
+    _write(folder / "wiki-questions-eval.jsonl", of_pages(held_out=True))
     _write(folder / "geometry3k.jsonl", drawn())
     _write(folder / "code.jsonl", programming())
 

@@ -126,6 +126,9 @@ def facts(spec: TrainingSpec) -> list[tuple[str, str]]:
         rows.append(("KL penalty", f"{spec.kl_coefficient:g}"))
     if spec.held_out_every:
         rows.append(("Held-out seeds", f"{spec.held_out_episodes:,}, every {spec.held_out_every:,} updates"))
+    if spec.held_out_kwargs:
+        changed = ", ".join(f"{name} {value}" for name, value in spec.held_out_kwargs.items())
+        rows.append(("Measured with", changed))
     return [*rows, ("Seed", str(spec.seed))]
 
 

@@ -231,7 +231,7 @@ def load_policy(
     """Load the policy that a specification names, ready to be trained.
 
     Args:
-        model: `nano-base`, `nano-wide`, `nano-large` or `nano-tools`, a folder, or the id of a model on a hub.
+        model: a policy of `BUILT_IN_POLICIES`, such as `nano-base`, a folder, or the id of a model on a hub.
         lora_rank: train adapters of this rank and nothing else; 0 trains all weights.
         critic: whether to add a value head.
         gradient_checkpointing: see `AutoPolicy`, which the policy then is.

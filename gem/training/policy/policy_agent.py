@@ -31,7 +31,7 @@ class PolicyAgent:
 
     Args:
         path: a checkpoint of a training, any folder that `AutoModelForCausalLM` loads, or the
-            name of a policy that comes with the engine (`nano-base`, `nano-wide`, `nano-large`, `nano-tools`).
+            name of a policy that comes with the engine (`BUILT_IN_POLICIES`, such as `nano-base`).
         temperature: of the responses; 0 takes the most probable token each time. The default is the one that the
             policy was trained with.
         input_mode: `transcript` or `markov`; the default is the one that the policy was trained with.

@@ -32,6 +32,7 @@ BEYOND: dict[str, dict[str, Any]] = {
         "wrappers": [{"name": "search_tool", "tools": [{"name": "search", "search_url": "http://10.0.0.1"}]}]
     },
     "a file of products": {"env_kwargs": {"products": "/etc/passwd"}},
+    "the same for measurements": {"held_out_kwargs": {"products": "/etc/passwd"}},
     "the same in a curriculum": {"curriculum": [{"env_id": ENV_ID, "env_kwargs": {"attributes": "/etc/passwd"}}]},
 }
 

@@ -42,6 +42,16 @@ def test_the_programs_are_what_the_problems_make() -> None:
     assert (FOLDER / "code.jsonl").read_text(encoding="utf-8") == made, "run python -m tools.samples"
 
 
+@pytest.mark.parametrize(("name", "held_out"), [("wiki-questions", False), ("wiki-questions-eval", True)])
+def test_the_questions_of_pages_are_split_by_page(name: str, held_out: bool) -> None:
+    rows = write.of_pages(held_out=held_out)
+    assert list(load(f"sample:{name}")) == rows, "run python -m tools.samples"
+    others = write.of_pages(held_out=not held_out)
+    assert not {row["supporting_titles"][0] for row in rows} & {row["supporting_titles"][0] for row in others}
+    assert not {row["question"] for row in rows} & {row["question"] for row in others}
+    assert len(rows) + len(others) > 250
+
+
 def test_the_samples_are_small() -> None:
     assert sum(path.stat().st_size for path in FOLDER.glob("*.jsonl")) < 400_000
     assert set(write.MATH) | set(write.QA) | {"geometry3k"} <= set(names())
@@ -123,5 +133,6 @@ def test_the_writer_makes_all_files_anew(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     write.main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{name}.jsonl" for name in (*write.MATH, *write.QA, "geometry3k", "code")
+        f"{name}.jsonl"
+        for name in (*write.MATH, *write.QA, "geometry3k", "code", "wiki-questions", "wiki-questions-eval")
     }

@@ -20,7 +20,7 @@ from gem.training.policy.prompts import NanoPromptFormat
 from tools.nano_base.corpus import Corpus
 from tools.nano_base.pieces import play as play_at_random
 from tools.nano_base.pretraining import encode, pretrain
-from tools.nano_base.source import Source
+from tools.nano_base.source import Kind, Source
 from tools.nano_base.tokenizer import train_tokenizer
 
 ARMS = {"A": 0.1, "B": 0.3, "C": 1.0, "D": 0.5}
@@ -159,7 +159,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prompt_format = NanoPromptFormat(train_tokenizer("".join(piece) for piece in found))
     net = Nano(nano_config(prompt_format.tokenizer.get_vocab_size(), hidden=32, layers=1, max_length=256))
     net.initialize(torch.Generator().manual_seed(0))
-    losses = list(pretrain(net, Corpus.of(prompt_format, encode(prompt_format, found)), 150, 0, 1024))
+    kind = Kind((), depth=1, steps=150, batch_tokens=1024)
+    losses = list(pretrain(net, Corpus.of(prompt_format, encode(prompt_format, found)), kind, 150, 0))
     assert losses[-1] < 0.3 * losses[0]
     write_weights(net, folder)
     for name, content in prompt_format.tokenizer_files.items():

@@ -59,12 +59,15 @@ def test_a_result_is_a_block_for_programs_and_a_sentence_for_people() -> None:
     found = result(50, 400, 450, 425, constant=150)
     assert found.expected == {
         "before": 0.1, "after": [0.8, 0.9, 0.85], "constant": [0.3, 0.3, 0.3], "cpu_seconds": [40, 41, 42],
-        "episodes": 500, "commit": "abc",
+        "episodes": 500, "problems": None, "commit": "abc",
     }  # fmt: skip
     assert found.in_words == (
         "From 10 % to 80 %, 90 %, 85 % solved of 500 episodes on other seeds, in 40 to 42 CPU seconds; 3 seeds. "
         "The commonest action alone, always taken, solves 30 % at most."
     )
+    repeated = found.model_copy(update={"problems": 31}).in_words
+    assert "500 episodes on other seeds, which ask 31 different questions, in 40" in repeated
+    assert found.model_copy(update={"problems": 500}).in_words == found.in_words
 
 
 @pytest.mark.parametrize(
