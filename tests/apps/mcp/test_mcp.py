@@ -130,7 +130,8 @@ async def test_secrets_stay_secret_and_a_turn_of_others_is_not_taken(
 async def test_a_seed_is_a_whole_number(site: Mcp) -> None:
     async with connected(site, await token_of("ada", Scope.PLAY)) as ada:
         for seed in ("7", True, 7.5):
-            assert f"seed has to be a whole number, not {seed!r}." in await ada.refused("reset", env_id=GUESS, seed=seed)
+            refusal = await ada.refused("reset", env_id=GUESS, seed=seed)
+            assert f"seed has to be a whole number, not {seed!r}." in refusal
     assert not await Episode.objects.aexists()
 
 
