@@ -20,7 +20,7 @@ MOST = 100
 """Studies in a list."""
 TAB_NAMES: Mapping[str, str] = {
     "gamma": "Discount",
-    "gamma-fifty": "Discount, fifty numbers",
+    "gamma-fifty": "Discount, 1 to 50",
     "tools": "Using Python",
 }
 """The tabs of studies whose own names do not say what they are about."""
