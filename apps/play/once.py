@@ -6,6 +6,7 @@ A browser sends a form twice after a double click, or when a connection breaks b
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -23,6 +24,8 @@ from apps.play.models import BegunByForm
 
 FIELD = "idempotency_key"
 """The field of a form that has its key."""
+KEY = re.compile("[0-9a-f]{32}")
+"""What `new_key` returns. Programs may send shorter keys, which others could guess."""
 KEPT = timedelta(days=1)
 """How long it is remembered what a form began."""
 
@@ -44,7 +47,8 @@ def visitor_of(request: HttpRequest) -> str:
     """
     if request.user.is_authenticated:
         return visitors.known(request)
-    return visitors.key(request, made_from=request.POST.get(FIELD, ""))
+    key = request.POST.get(FIELD, "")
+    return visitors.key(request, made_from=key if KEY.fullmatch(key) else "")
 
 
 def digest_of(request: HttpRequest) -> str:

@@ -5,25 +5,34 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('episodes', '0002_no_tape_column'),
-        ('play', '0001_squashed'),
+        ("episodes", "0002_no_tape_column"),
+        ("play", "0001_squashed"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='BegunByForm',
+            name="BegunByForm",
             fields=[
-                ('pk', models.CompositePrimaryKey('digest', 'number', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('digest', models.CharField(max_length=64)),
-                ('number', models.PositiveSmallIntegerField()),
-                ('created', models.DateTimeField(auto_now_add=True)),
-                ('episode', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='episodes.episode')),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "digest", "number", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("digest", models.CharField(max_length=64)),
+                ("number", models.PositiveSmallIntegerField()),
+                ("created", models.DateTimeField(auto_now_add=True)),
+                (
+                    "episode",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="episodes.episode"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['number'],
-                'indexes': [models.Index(fields=['created'], name='begun_by_forms_by_time')],
+                "ordering": ["number"],
+                "indexes": [models.Index(fields=["created"], name="begun_by_forms_by_time")],
             },
         ),
     ]

@@ -147,3 +147,9 @@ def test_what_forms_began_is_forgotten_after_a_day() -> None:
     once.forget()
     assert not BegunByForm.objects.exists()
     assert Episode.objects.count() == 1
+
+
+def test_a_key_that_can_be_guessed_makes_nobody_the_same_visitor() -> None:
+    first, second = (Person().begin(EASY, 1, idempotency_key="1") for _ in range(2))
+    assert first != second
+    assert first.seats.get().visitor != second.seats.get().visitor
