@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 
 from apps.accounts.models import Viewer, account_of
 from apps.agents.models import Agent
@@ -53,9 +52,13 @@ def _join_somebody(env_id: str, seat: int | None, user: Viewer, visitor: str, di
     for offered in lobby_seats.open_seats(user, visitor, env_id)[: lobby_seats.MAX_TRIED]:
         if seat in (None, offered.seat.number):
             with suppress(Refusal):  # somebody else was faster
-                join = partial(operations.join, offered.episode.pk, offered.seat.number, user=user, visitor=visitor)
-                return once.begin(digest, lambda join=join: [join()])[0]
+                return _join(offered, user, visitor, digest)
     return None
+
+
+def _join(offered: lobby_seats.OpenSeat, user: Viewer, visitor: str, digest: str) -> Episode:
+    episode_id, number = offered.episode.pk, offered.seat.number
+    return once.begin(digest, lambda: [operations.join(episode_id, number, user=user, visitor=visitor)])[0]
 
 
 def start_show(form: WatchForm, pace: float, user: Viewer, visitor: str, address: str, digest: str = "") -> Episode:
