@@ -10,14 +10,20 @@ from apps.accounts.models import User
 from apps.networks import network_of
 
 _SESSION_KEY = "visitor"
+_KEY_DIGITS = 32
 _HANDLERS: list[Callable[[User, str], object]] = []
 
 
-def key(request: HttpRequest) -> str:
-    """The visitor's key, 32 hexadecimal digits. The first call creates it and stores it in the session."""
+def key(request: HttpRequest, made_from: str = "") -> str:
+    """The visitor's key, 32 hexadecimal digits. The first call creates it and stores it in the session.
+
+    Args:
+        made_from: a secret from which a new key follows; without one, it is random.
+    """
     visitor_key = known(request)
     if not visitor_key:
-        visitor_key = secrets.token_hex(16)
+        made = salted_hmac("visitor", made_from).hexdigest()[:_KEY_DIGITS]
+        visitor_key = made if made_from else secrets.token_hex(_KEY_DIGITS // 2)
         request.session[_SESSION_KEY] = visitor_key
     return visitor_key
 

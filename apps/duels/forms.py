@@ -8,6 +8,7 @@ from django import forms
 
 from apps.accounts.models import Viewer, default_visibility
 from apps.agents.models import Agent
+from apps.play import once
 from apps.play.forms import PACES, EnvironmentField, EnvironmentInput, SeedField, environments, playable
 from apps.visibility import VisibilityField
 from gem import registry
@@ -38,6 +39,7 @@ class DuelForm(forms.Form):
     visibility = VisibilityField(help_text="You can change it on the page of the duel.")
     like = forms.CharField(required=False, max_length=12, widget=forms.HiddenInput())
     """The id of an episode whose environment, seed, arguments and wrappers the duel copies."""
+    idempotency_key = once.key_field()
 
     def __init__(self, user: Viewer, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

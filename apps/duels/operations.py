@@ -20,6 +20,7 @@ from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, DuelChange, Episode
 from apps.live import recheck_access, wake
+from apps.play import once
 from apps.play.models import Show
 from apps.play.shows import operations as shows
 from apps.play.tooling import ask_tools
@@ -57,8 +58,11 @@ def start(
     visitor: str,
     address: str = "",
     visibility: str = "",
+    form: str = "",
 ) -> Batch:
     """Start an episode for each of `agents` and, if the person `plays`, one for the person in the first slot.
+
+    A `form` with this digest begins one duel (`once.begin`).
 
     Raises:
         NoDuel, CannotPlay, PaceRefused, TooManyShows: nothing was started; the message is for the person.
@@ -72,7 +76,8 @@ def start(
     if not 2 <= len(agents) + plays <= MAX_EPISODES:
         raise NoDuel(f"A duel has 2 to {MAX_EPISODES} episodes, not {len(agents) + plays}.")
     drafts = _drafts(begin, len(agents) + plays)
-    with transaction.atomic():
+
+    def store() -> list[Episode]:
         duel = Batch.objects.create(kind=Batch.Kind.DUEL, visibility=visibility or default_visibility(user))
         if plays:
             operations.store(drafts[0], seats=[_person(user, visitor)], batch=duel, slot=0)
@@ -90,10 +95,13 @@ def start(
                 lock_step=lock_step,
                 draft=drafts[number],
             )
-        for episode in duel.episodes.order_by("slot"):
+        episodes = list(duel.episodes.order_by("slot"))
+        for episode in episodes:
             operations.tell(episode, DuelChange.Kind.JOINED)
-        duel.refresh_from_db(fields=["seq"])
-    return duel
+        return episodes
+
+    first = once.begin(form, store)[0]
+    return Batch.objects.get(pk=first.batch_id)
 
 
 def add(

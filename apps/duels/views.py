@@ -24,7 +24,7 @@ from apps.episodes.snapshot import public_snapshot, snapshot
 from apps.episodes.views import find as find_episode
 from apps.episodes.visibility import own_seat
 from apps.htmx import wants_part
-from apps.play import limits
+from apps.play import limits, once
 from apps.play.forms import PACES, prefilled, withheld
 from apps.play.responses import form_again
 from apps.play.shows import operations as shows
@@ -57,6 +57,9 @@ def new(request: HttpRequest) -> HttpResponse:
         return form_again(request, "duels/new.html", form)
     chosen = form.cleaned_data
     try:
+        visitor, digest = once.visitor_of(request), once.digest_of(request)
+        if begun := once.begun(digest):
+            return redirect("duels:duel", begun[0].batch_id)
         limits.check_start(request)
         begin = _start(request, form)
         ask_tools(begin.env_id, begin.wrappers)
@@ -67,9 +70,10 @@ def new(request: HttpRequest) -> HttpResponse:
             pace=chosen["pace"],
             lock_step=not chosen["free"],
             user=request.user,
-            visitor=visitors.key(request),
+            visitor=visitor,
             address=visitors.address(request),
             visibility=chosen["visibility"],
+            form=digest,
         )
     except Refusal as refusal:
         return form_again(request, "duels/new.html", form, refusal)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from gem.registry import unregistered
 
 
 class JobRefusal(Exception):
@@ -88,6 +90,19 @@ class Ranked(JobRefusal):
 
 class CannotChange(JobRefusal):
     """The job, or what is to be changed of it, is not in a state that allows this."""
+
+
+def check_environments(env_ids: Iterable[str], what: str) -> None:
+    """Refuse to go on with something whose environments are not all here any more.
+
+    Args:
+        what: what cannot go on, such as "job".
+
+    Raises:
+        CannotChange: the message is for the person.
+    """
+    if gone := unregistered(env_ids):
+        raise CannotChange(f"There is no environment {gone[0]} here any more, so this {what} cannot go on.")
 
 
 class NotYours(JobRefusal):

@@ -33,6 +33,7 @@ from apps.jobs.errors import (
     TooManyEpisodes,
     TooManyJobs,
     UnknownAgent,
+    check_environments,
 )
 from apps.jobs.filing import Filing
 from apps.jobs.models import Checkpoint, Decision, Job, JobEvent, Shard
@@ -342,7 +343,7 @@ def resume(job_id: str, by: User) -> Job:
 
     Raises:
         NotYours: if `by` is neither its owner nor staff.
-        UnknownAgent: if an agent is no longer available to the owner.
+        UnknownAgent, CannotChange: if an agent is not available to the owner any more, or an environment is gone.
         TooManyJobs: if the owner has as many queued jobs as one person may have.
         Job.DoesNotExist: if there is no such evaluation.
     """
@@ -353,6 +354,7 @@ def resume(job_id: str, by: User) -> Job:
     for slug in filter(None, (job.spec["agent"], job.spec.get("opponent"))):
         find_agent(job.owner, slug)
     if job.state == Job.State.PAUSED:
+        check_environments(job.spec["env_ids"], "job")
         check_room(job)
     if Job.objects.filter(pk=job_id, state=Job.State.PAUSED).update(state=Job.State.QUEUED, reason=""):
         shards = Shard.objects.filter(job=job_id, state=Shard.State.PAUSED)

@@ -23,7 +23,7 @@ from apps.jobs.afterwards.forms import DescriptionForm
 from apps.jobs.afterwards.operations import reason_to_keep
 from apps.jobs.books.reading import spec_of
 from apps.jobs.decisions.reading import verdicts
-from apps.jobs.errors import JobRefusal, NotYours, TooManyJobs, UnknownAgent
+from apps.jobs.errors import CannotChange, JobRefusal, NotYours, TooManyJobs, UnknownAgent
 from apps.jobs.exports.offers import offers
 from apps.jobs.kinds import kind_of
 from apps.jobs.models import Job, JobQuerySet
@@ -219,7 +219,7 @@ def resume(request: HttpRequest, job: Job, by: User) -> HttpResponse:
     """Continue an evaluation that a restore has paused."""
     try:
         operations.resume(only_evaluation(job).pk, by)
-    except (UnknownAgent, TooManyJobs) as refusal:
+    except (UnknownAgent, CannotChange, TooManyJobs) as refusal:
         messages.error(request, f"The job stays paused. {refusal}")
     return redirect(job)
 

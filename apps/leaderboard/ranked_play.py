@@ -10,7 +10,7 @@ from django.db.models import Count
 from apps.accounts.models import Viewer
 from apps.admission.counting import one_at_a_time
 from apps.admission.models import name_of
-from apps.episodes.errors import TurnTaken
+from apps.episodes.errors import Refusal, TurnTaken
 from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import seats_of
 from apps.leaderboard import human_tries
@@ -42,6 +42,14 @@ def begin(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "")
 
 def _begin_on_hidden_seed(benchmark: Benchmark, user: Viewer, visitor: str, env_id: str) -> Episode:
     batch = _batch(benchmark, user, visitor)
+    try:
+        return _begin_in(batch, benchmark, user, visitor, env_id)
+    except Refusal:
+        Batch.objects.filter(pk=batch.pk, episodes=None).delete()  # it was made for this episode
+        raise
+
+
+def _begin_in(batch: Batch, benchmark: Benchmark, user: Viewer, visitor: str, env_id: str) -> Episode:
     assert batch.season is not None  # every batch of this kind has one
     name, place = _next(batch, batch.season, env_id)
     return playing.begin_in_batch(

@@ -17,6 +17,7 @@ from apps.agents.models import Agent, AgentQuerySet
 from apps.catalog.entries import CATEGORIES
 from apps.episodes.models import ORDINALS
 from apps.episodes.tools.choice import ToolChoice
+from apps.play import once
 from apps.play.people.lobby_seats import refuse_unlisted
 from apps.visibility import VisibilityField
 from gem import registry
@@ -142,6 +143,7 @@ class SeatsForm(ToolChoice):
     """The URL name of the form. The page requests it again when another environment is chosen."""
 
     env_id = EnvironmentField()
+    idempotency_key = once.key_field()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

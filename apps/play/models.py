@@ -78,6 +78,25 @@ class PendingTrial(Admitted):
         return f"trial of {self.pk}"
 
 
+class BegunByForm(models.Model):
+    """An episode that a form began, so that the same form sent again leads to it (`apps.play.once`)."""
+
+    pk = models.CompositePrimaryKey("digest", "number")
+    digest = models.CharField(max_length=64)
+    """The SHA-256 digest of the form, its key, and who sent it."""
+    number = models.PositiveSmallIntegerField()
+    """Its number among the episodes that the form began together."""
+    episode = models.ForeignKey(Episode, models.CASCADE, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["number"]
+        indexes = [models.Index(fields=["created"], name="begun_by_forms_by_time")]
+
+    def __str__(self) -> str:
+        return f"{self.episode_id} of a form"
+
+
 class GuestName(models.Model):
     """The name that a person without an account goes by in games with others."""
 

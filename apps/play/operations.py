@@ -27,7 +27,7 @@ from apps.episodes.errors import (
 from apps.episodes.models import Batch, Episode, Seat
 from apps.episodes.operations import Occupant
 from apps.episodes.restore import restore
-from apps.play import pending
+from apps.play import once, pending
 from apps.play.models import OpenInvitation
 from apps.play.people.names import name_of_guest
 from apps.play.shows import operations as shows
@@ -45,10 +45,11 @@ def begin(
     visitor: str,
     visibility: str = "",
     wrappers: Sequence[Mapping[str, Any]] = (),
+    form: str = "",
 ) -> Episode:
     """Begin an episode with this person in its only seat. Without a seed, one is drawn.
 
-    Without a `visibility`, it has the one that their account says.
+    Without a `visibility`, it has the one that their account says. A `form` with this digest begins one (`once.begin`).
 
     Raises:
         Refusal: a tool among the wrappers cannot be used now.
@@ -57,9 +58,10 @@ def begin(
     ask_tools(env_id, wrappers)
     seats, visibility = [_person(user, visitor)], visibility or default_visibility(user)
     try:
-        return operations.begin(env_id, seed=seed, seats=seats, visibility=visibility, wrappers=wrappers)
+        episode = operations.draft(env_id, seed=seed, wrappers=wrappers)
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
+    return once.begin(form, lambda: [operations.store(episode, seats=seats, visibility=visibility)])[0]
 
 
 def begin_in_batch(
@@ -110,12 +112,13 @@ def begin_against(
     visitor: str,
     address: str = "",
     visibility: str = "",
+    form: str = "",
 ) -> Episode:
     """Begin an episode with several seats: this person in `seat` (random if None), `opponent` in the others.
 
     Without an opponent, the other seats stay free for people with a link (`join`). Then the seed is always random,
     because a known seed would reveal what is hidden. An agent's turns wait in the queue of the person and, without an
-    account, of their hashed `address`.
+    account, of their hashed `address`. A `form` with this digest begins one (`once.begin`).
 
     Raises:
         CannotPlay: the opponent cannot act in this environment.
@@ -133,10 +136,13 @@ def begin_against(
     other = Occupant(human_agent()) if opponent is None else Occupant(opponent)
     seats = [_person(user, visitor) if number == own else other for number in range(count)]
     episode = operations.draft(env_id, seed=seed)
-    with transaction.atomic():
+
+    def store() -> list[Episode]:
         operations.store(episode, seats=seats, visibility=visibility or default_visibility(user))
         shows.accompany(episode, _starter(user, visitor, address))
-    return episode
+        return [episode]
+
+    return once.begin(form, store)[0]
 
 
 @transaction.atomic

@@ -25,7 +25,7 @@ from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find, invited_to, play_page
 from apps.episodes.visibility import own_seat
 from apps.htmx import wants_part
-from apps.play import hints, invitations, limits, operations, pending, starting
+from apps.play import hints, invitations, limits, once, operations, pending, starting
 from apps.play.forms import NewForm, prefilled, withheld
 from apps.play.responses import form_again, fragments, go_to, refused
 from apps.play.shows import continuing, show_leases
@@ -61,8 +61,11 @@ def new(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return form_again(request, "play/new.html", form)
     try:
+        visitor, digest = once.visitor_of(request), once.digest_of(request)
+        if begun := once.begun(digest):
+            return go_to(request, begun[0])
         limits.check_start(request)
-        episode = starting.begin(form, request.user, visitors.key(request), visitors.address(request))
+        episode = starting.begin(form, request.user, visitor, visitors.address(request), digest)
     except Refusal as refusal:
         return form_again(request, "play/new.html", form, refusal)
     return go_to(request, episode)
@@ -221,10 +224,13 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
         if turn is None:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
         agent = starting.agent_to_finish(request.user, slug)
-        limits.check_start(request)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
+        digest = once.digest_of(request)
+        if begun := once.begun(digest):
+            return go_to(request, begun[0])
+        limits.check_start(request)
         user, address = account_of(request.user), visitors.address(request)
-        branch = continuing.go_on(episode, turn, agent, user=user, visitor=visitor, address=address)
+        branch = continuing.go_on(episode, turn, agent, user=user, visitor=visitor, address=address, form=digest)
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     _name_stand_ins(request, episode, branch)

@@ -13,7 +13,7 @@ from apps.accounts import quotas
 from apps.accounts.models import User, Viewer, default_visibility
 from apps.agents.models import Agent
 from apps.agents.operations import retire
-from apps.jobs.errors import CannotChange, JobRefusal, NotYours, TooManyJobs
+from apps.jobs.errors import CannotChange, JobRefusal, NotYours, TooManyJobs, check_environments
 from apps.live import publish, recheck_access
 from apps.queue import enqueue
 from apps.studies.limits import MOST_COMPARED, MOST_FAILURES, MOST_POLICIES, MOST_RUNS, STUDIES, folder_of
@@ -22,7 +22,6 @@ from apps.studies.planning import count, plan_runs
 from apps.trainings import permissions
 from apps.visibility import Visibility
 from gem.errors import InvalidArgument
-from gem.registry import unregistered
 from gem.studies.study import Study as Plan
 from gem.studies.study import find_ours, read_plan
 from gem.training import recipes
@@ -257,8 +256,7 @@ def resume(study_id: str, by: User) -> Study:
         TooManyJobs: if the owner has as many studies as one person may have.
         Study.DoesNotExist: if there is no such study.
     """
-    if gone := unregistered(Study.objects.get(pk=study_id).plan.env_ids):
-        raise CannotChange(f"There is no environment {gone[0]} here any more, so this study cannot go on.")
+    check_environments(Study.objects.get(pk=study_id).plan.env_ids, "study")
     with transaction.atomic():
         return _resume(study_id, by)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from apps.jobs import operations
 from apps.jobs.changes import change
-from apps.jobs.errors import JobRefusal
+from apps.jobs.errors import JobRefusal, check_environments
 from apps.jobs.models import Checkpoint, Job, JobEvent
 from gem import benchmarks
 from gem.evaluation.spec import EvaluationSpec
@@ -109,12 +109,14 @@ def evaluate(job: Job) -> Job:
     """Submit the evaluation of the best checkpoint. Further calls for the same checkpoint return the same job.
 
     Raises:
-        JobRefusal: if no checkpoint is called the best (see `choose`), or the owner may not have another job.
+        JobRefusal: if no checkpoint is called the best (see `choose`), the environment is gone, or the owner may not
+            have another job.
     """
     choice = choose(job)
     best = choice.best
     if best is None:
         raise JobRefusal(choice.reason)
+    check_environments([job.spec["env_id"]], "evaluation")
     agent, benchmark = best.checkpoint.agent, benchmark_of(job.spec["env_id"])
     episodes = {"benchmark": benchmark} if benchmark else {
         "env_ids": [job.spec["env_id"]], "episodes_per_env": EPISODES, "seed": FIRST_SEED

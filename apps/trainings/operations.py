@@ -17,13 +17,13 @@ from apps.accounts.models import User, default_visibility
 from apps.agents.models import Agent, Weights
 from apps.episodes.models import Batch, make_id
 from apps.jobs.changes import change, lock_shards, wake
-from apps.jobs.errors import JobRefusal, NotYours, TooManyJobs
+from apps.jobs.errors import JobRefusal, NotYours, TooManyJobs, check_environments
 from apps.jobs.models import Checkpoint, Job, JobEvent, Shard
 from apps.trainings import best, permissions
 from apps.trainings.alarms import alarms_of
 from apps.trainings.permissions import AGENT
 from gem.errors import InvalidArgument
-from gem.training.spec import TrainingSpec, read_spec, with_current_names
+from gem.training.spec import TrainingSpec, read_spec, read_stored, with_current_names
 from gem.training.study.alarms import alarms_to_stop_for
 
 COLOURS = 8
@@ -242,12 +242,14 @@ def resume(job_id: str, by: User) -> Job:
 
     Raises:
         NotYours, Unfit: if it belongs to somebody else, or waits, runs or is done.
+        CannotChange: an environment of it is gone.
         TooManyJobs: see `check_room`.
         Job.DoesNotExist: if there is no such training.
     """
     job = _lock_training(job_id, by)
     if job.state not in {Job.State.PAUSED, Job.State.STOPPED, Job.State.CANCELLED, Job.State.FAILED}:
         raise Unfit(f"This training is {job.state}. Only a paused, stopped, cancelled or failed one can be resumed.")
+    check_environments(read_stored(job.spec).env_ids, "training")
     _check_room_again(job)
     _queue(job, f"resumed by {by.get_username()}")
     return Job.objects.get(pk=job.pk)

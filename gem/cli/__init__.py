@@ -53,7 +53,7 @@ from gem.cli.server import (
     webhooks,
 )
 from gem.cli.server.account import login, logout, whoami
-from gem.client.errors import NotAuthenticated, ServerFailure, StreamBroken, Unreachable
+from gem.client.errors import NotAuthenticated, NotFound, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, ServerNotThere, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
 from gem.validation.messages import os_error_sentence
@@ -64,6 +64,8 @@ INTERRUPTED = 130
 """The exit code of a program that Ctrl-C ended."""
 LOGIN_HINT = " gemweb login saves a token for the commands."
 """The sentence that is added when a server does not know who asks."""
+GUEST_HINT = " You are not logged in, so only what is open to everybody is found; gemweb login saves a token."
+"""The sentence that is added when a server has nothing to show to a guest."""
 SERVER_FAILED = 3
 """The exit code when a server is not there or has failed: the same command may work later."""
 
@@ -160,9 +162,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except GemError as error:
-        hint = MODULE_HINT if isinstance(error, UnknownEnvironment) and not modules else ""
-        hint = LOGIN_HINT if isinstance(error, NotAuthenticated) and command != "login" else hint
-        print(f"gemweb {command}: {error}{hint}", file=sys.stderr)
+        print(f"gemweb {command}: {error}{_hint(error, command, arguments, modules)}", file=sys.stderr)
         return SERVER_FAILED if isinstance(error, NOT_THERE) else 2
     except OSError as error:  # a folder that is a file, a full disk
         print(f"gemweb {command}: {os_error_sentence(error)}", file=sys.stderr)
@@ -172,6 +172,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\ngemweb {command}: stopped.{hint}", file=sys.stderr)
         return INTERRUPTED
     return code
+
+
+def _hint(error: GemError, command: str, arguments: Mapping[str, Any], modules: Sequence[str]) -> str:
+    """What may help after this error, as a sentence; empty if nothing is known."""
+    if isinstance(error, UnknownEnvironment) and not modules:
+        return MODULE_HINT
+    if isinstance(error, NotAuthenticated) and command != "login":
+        return LOGIN_HINT
+    if isinstance(error, NotFound):
+        from gem.client.credentials import find_login  # noqa: PLC0415 (the other commands start faster without it)
+
+        return "" if find_login(arguments.get("url")).token else GUEST_HINT
+    return ""
 
 
 def _replace_what_cannot_be_printed() -> None:

@@ -17,6 +17,7 @@ from gem.evaluation.by_benchmark import DEFAULT_MAX_ERROR_SHARE, fields_of_bench
 from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
 from gem.validation.stored import STORED, is_stored
+from gem.validation.whole import Whole
 
 MAX_ENVIRONMENTS = 300
 MAX_EPISODES_PER_ENV = 10_000
@@ -80,7 +81,7 @@ class EvaluationSpec(BaseModel):
     Only a site has them, and only such jobs are ranked if the benchmark has hidden seeds."""
     env_ids: Annotated[tuple[str, ...], Field(validate_default=True)] = ()
     episodes_per_env: int = 100
-    seed: int = 0
+    seed: Whole = 0
     """The first seed of each environment; the others follow it."""
     repeats: int = 1
     """The number of tries at each seed."""

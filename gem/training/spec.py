@@ -23,6 +23,7 @@ from gem.training import environment_check
 from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
 from gem.validation.stored import STORED, is_stored
+from gem.validation.whole import Whole
 
 NANO_BASE = "nano-base"
 BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools", "nano-reader")
@@ -239,7 +240,7 @@ class TrainingSpec(BaseModel):
         default=1.0, gt=0, le=1e6, description="Constant by which the summed token losses of a response are divided."
     )
 
-    seed: int = Field(default=0, ge=0, le=2**53, description="Seed of the episodes and responses.")
+    seed: Whole = Field(default=0, ge=0, le=2**53, description="Seed of the episodes and responses.")
     threads: int = Field(default=1, ge=1, le=256, description="Number of CPU threads that torch uses.")
     checkpoint_seconds: float = Field(
         default=30.0, ge=0, le=86400, description="Seconds after which the next update writes a checkpoint."

@@ -10,6 +10,8 @@ import { keepRowsOnce } from "./rows.js";
 const MAX_QUEUED = 8;
 const LONG_PRESS_MS = 450;
 const OVERDUE_MS = 1_500;
+const UNDONE = "undone";
+const TYPED = "[data-say], [data-bench] :is(.cm-content, input, select, textarea)"; // where an action is typed
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 const stage = document.getElementById("board") ?? document.querySelector("[data-acting]")?.closest(".stage");
@@ -333,9 +335,26 @@ function drawn() {
   }
 }
 
+/** Undo opens the page of another episode: the cell that had the focus last is noted for it. */
+document.addEventListener("htmx:beforeOnLoad", ({ detail }) => {
+  const page = detail.xhr.getResponseHeader("HX-Redirect");
+  if (page && detail.elt.querySelector("[data-undo]")) sessionStorage.setItem(UNDONE, JSON.stringify({ page, at }));
+});
+
+/** After Undo the focus is where the next action is chosen or typed. */
+function goOnAfterUndo() {
+  const undone = JSON.parse(sessionStorage.getItem(UNDONE));
+  sessionStorage.removeItem(UNDONE);
+  if (undone?.page !== location.pathname) return;
+  at = undone.at;
+  if (rows()[at[0]]?.[at[1]]) focusCell();
+  else [...document.querySelectorAll(TYPED)].find((place) => place.checkVisibility())?.focus({ preventScroll: true });
+}
+
 if (panel) {
   document.addEventListener("htmx:wsAfterMessage", drawn);
   document.addEventListener("htmx:afterRequest", drawn);
   drawn();
+  addEventListener("load", goOnAfterUndo); // when the editor of a program is there
 }
 keepRowsOnce();

@@ -23,6 +23,7 @@ from apps.leaderboard.proofs import checks
 from apps.visibility import Visibility
 from gem import benchmarks
 from gem.benchmarks import document
+from gem.client import schemas
 from gem.errors import InvalidArgument
 from gem.evaluation.spec import EvaluationSpec
 from tests.workers.records import play_out
@@ -183,6 +184,15 @@ def test_the_api_and_the_form_add_one(ada: User) -> None:
     added = browser.post("/benchmarks/new/", {"text": json.dumps(written(name="second")), "visibility": "private"})
     assert added.status_code == 302
     assert added["Location"] == "/benchmarks/ada.second/"
+
+
+def test_a_benchmark_that_comes_with_gemweb_has_one_version() -> None:
+    for name in benchmarks.names():
+        found = schemas.OwnBenchmark.model_validate_json(Client().get(f"/api/v1/benchmarks/{name}/versions").content)
+        (version,) = found.versions
+        assert (found.name, found.owner, found.visibility) == (name, None, "public")
+        assert (version.number, version.state, version.problems) == (benchmarks.load(name).version, "ready", [])
+    assert Client().get("/api/v1/benchmarks/no-such/versions").status_code == 404
 
 
 def test_of_two_choices_at_once_the_more_open_one_stays(ada: User) -> None:

@@ -368,7 +368,7 @@ def test_a_cancelled_job_that_was_followed_is_no_success(logged_in: Run) -> None
         (["logs", "000000000000"], 2, "There is no job 000000000000"),
         (["pull", "000000000000"], 2, "that you may see"),
         (["leaderboard", "nothing"], 2, "nothing"),
-        (["jobs", "--url", "http://127.0.0.1:9"], 3, "No connection to http://127.0.0.1:9"),
+        (["jobs", "--all", "--url", "http://127.0.0.1:9"], 3, "No connection to http://127.0.0.1:9"),
         (["whoami", "--url", "ftp://example.org"], 2, "is not an address"),
         (["login", "http://me:secret@example.org"], 2, "Give the address of the server alone"),
     ],

@@ -16,7 +16,7 @@ from apps.accounts.models import User
 from apps.episodes.models import Episode
 from apps.jobs.changes import change, lock_shards, wake
 from apps.jobs.controls.orders import Order
-from apps.jobs.errors import CannotChange, NotYours, Ranked
+from apps.jobs.errors import CannotChange, NotYours, Ranked, check_environments
 from apps.jobs.leases import CANCELLED, end_if_done
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.jobs.operations import check_room, find_agent
@@ -248,7 +248,7 @@ def _check_environment(job: Job, env_id: str) -> None:
 
 
 def _check_can_go_on(job: Job) -> None:
-    """Check that a job may go on, if it has ended: it was not cancelled, and its agents and a place are there."""
+    """Check that a job that has ended may go on: it was not cancelled, and what it needs and a place are there."""
     if not job.over:
         return
     if job.state == State.DECIDED:
@@ -260,6 +260,7 @@ def _check_can_go_on(job: Job) -> None:
         raise CannotChange(f"This job is {job.state_in_words}, so it cannot continue. Submit it again.")
     for slug in filter(None, (job.spec["agent"], job.spec.get("opponent"))):
         find_agent(job.owner, slug)
+    check_environments(job.spec["env_ids"], "job")
     check_room(job)
 
 

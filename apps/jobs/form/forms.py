@@ -225,6 +225,12 @@ class EvaluationForm(tool_choice.ToolChoice, SpecForm[Submission]):
         widget.choices = [("", "nobody"), *((agent.slug, agent.name) for agent in agents)]
 
     @property
+    def waits(self) -> bool:
+        """Whether nothing is wrong, but agents or environments are still to be chosen."""
+        empty = {name for name in ("agent", "env_id") if not any(self[name].value() or [])}
+        return bool(self.errors) and self.errors.keys() <= empty
+
+    @property
     def chosen_agents(self) -> list[str]:
         """The slugs of the chosen agents."""
         value = self["agent"].value() or []

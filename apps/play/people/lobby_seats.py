@@ -39,11 +39,11 @@ class OpenSeat:
 
 
 def offer(episode: Episode) -> None:
-    """List the free seat of an episode that has just begun."""
-    free = episode.seats.select_related("agent").order_by("number")
-    number = next(seat.number for seat in free if seat.is_free)
+    """List the free seat of an episode that has just begun. Nothing changes if it is listed, or taken."""
+    free = [seat.number for seat in episode.seats.select_related("agent").order_by("number") if seat.is_free]
     OpenInvitation.objects.filter(seen__lt=timezone.now() - KEPT).delete()
-    OpenInvitation.objects.create(episode=episode, env_id=episode.env_id, number=number)
+    for number in free[:1]:
+        OpenInvitation.objects.get_or_create(episode=episode, defaults={"env_id": episode.env_id, "number": number})
 
 
 def still_here(episode: Episode, user: Viewer, visitor: str) -> None:

@@ -13,6 +13,7 @@ from apps.agents.models import Agent
 from apps.episodes import branches, operations
 from apps.episodes.errors import NotFound
 from apps.episodes.models import Episode
+from apps.play import once
 from apps.play.shows import operations as shows
 from apps.visibility import narrower
 
@@ -29,9 +30,10 @@ def go_on(
     user: User | None = None,
     visitor: str = "",
     address: str = "",
+    form: str = "",
 ) -> Episode:
     """Let `agent` continue any episode live from a turn, in a new branch: `continue_with`, once."""
-    return continue_with(episode, turn, agent, pace=pace, user=user, visitor=visitor, address=address)[0]
+    return continue_with(episode, turn, agent, pace=pace, user=user, visitor=visitor, address=address, form=form)[0]
 
 
 def continue_with(
@@ -44,13 +46,16 @@ def continue_with(
     user: User | None = None,
     visitor: str = "",
     address: str = "",
+    form: str = "",
 ) -> list[Episode]:
     """Let `agent` continue any episode live from a turn, in `count` new branches at once: `draft`, and then `begin`.
+
+    A `form` with this digest begins them once (`once.begin`).
 
     Raises the errors of `draft` and `begin`.
     """
     drafts = draft(episode, turn, agent, count=count, pace=pace, user=user, visitor=visitor, address=address)
-    return begin(drafts)
+    return once.begin(form, lambda: begin(drafts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import own_seat
 from apps.leases import LeasedQuerySet
 from apps.live import wake
+from apps.play import once
 from apps.play.models import Show
 from apps.visibility import Person, Visibility
 from gem.agents import has_expert
@@ -90,6 +91,7 @@ def start(
     slot: int | None = None,
     lock_step: bool = False,
     draft: Episode | None = None,
+    form: str = "",
 ) -> Episode:
     """Begin an episode that `agent` plays live, one turn every `pace` seconds.
 
@@ -97,6 +99,7 @@ def start(
     whose transaction includes this passes a `draft` that it has made before (`episodes.operations.draft`). It waits in
     the queue if the person has `SHOWS_PER_PERSON` live episodes already, or if the hashed `address` of a person without
     an account has `SHOWS_PER_ADDRESS`. Without a `visibility`, it has the one that the account says.
+    A `form` with this digest begins one (`once.begin`).
 
     Raises:
         CannotPlay, PaceRefused, TooManyShows: the message is for the person.
@@ -113,12 +116,15 @@ def start(
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
     visibility = Visibility.UNLISTED if showcase else visibility or default_visibility(user)
-    with transaction.atomic():
+
+    def store() -> list[Episode]:
         if not showcase:
             take_room(starter)
         operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)
         begin_show(episode, pace, starter, showcase=showcase, lock_step=lock_step)
-    return episode
+        return [episode]
+
+    return once.begin(form, store)[0]
 
 
 @dataclass(frozen=True, slots=True)

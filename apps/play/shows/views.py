@@ -17,7 +17,7 @@ from apps.episodes.snapshot import public_snapshot
 from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find
 from apps.htmx import wants_part
-from apps.play import limits, starting
+from apps.play import limits, once, starting
 from apps.play.forms import PACES, WatchForm, prefilled, who_plays, withheld
 from apps.play.responses import form_again, go_to, refused
 from apps.play.shows import operations as shows
@@ -39,10 +39,12 @@ def watch_new(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return form_again(request, "play/watch_new.html", form)
     try:
+        visitor, digest = once.visitor_of(request), once.digest_of(request)
+        if begun := once.begun(digest):
+            return go_to(request, begun[0])
         limits.check_start(request)
-        visitor = "" if request.user.is_authenticated else visitors.key(request)
         pace, address = form.cleaned_data["pace"], visitors.address(request)
-        episode = starting.start_show(form, pace, request.user, visitor, address)
+        episode = starting.start_show(form, pace, request.user, visitor, address, digest)
     except Refusal as refusal:
         return form_again(request, "play/watch_new.html", form, refusal)
     return go_to(request, episode)

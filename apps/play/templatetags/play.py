@@ -15,7 +15,7 @@ from apps.episodes.models import Episode, Seat
 from apps.episodes.snapshot import Snapshot
 from apps.episodes.tools.passages import marked
 from apps.episodes.visibility import own_seat
-from apps.play import invitations
+from apps.play import invitations, once
 from apps.play.bench.controls import bench_of
 from apps.play.models import OpenInvitation
 from apps.play.people.rematches import next_game
@@ -25,6 +25,12 @@ register = template.Library()
 register.simple_tag(bench_of)
 register.filter(marked)
 register.filter(next_game)
+
+
+@register.simple_tag
+def form_key() -> SafeString:
+    """The hidden field by which a form that is sent twice begins what it asks for once."""
+    return format_html('<input type="hidden" name="{}" value="{}">', once.FIELD, once.new_key())
 
 
 @register.simple_tag(takes_context=True)

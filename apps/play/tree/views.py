@@ -24,7 +24,7 @@ from apps.episodes.snapshot import snapshot
 from apps.episodes.views import find, seen_from
 from apps.htmx import wants_part
 from apps.lines import jsonl
-from apps.play import limits, operations, starting
+from apps.play import limits, once, operations, starting
 from apps.play.forms import playable
 from apps.play.responses import go_to, refused
 from apps.play.shows import continuing
@@ -94,16 +94,21 @@ def go_on(request: HttpRequest, episode_id: str) -> HttpResponse:
             branch = operations.fork(episode, turn, user=request.user, visitor=visitor, address=address, once=True)
             return go_to(request, branch)
         agent = starting.agent_to_finish(request.user, slug)
-        limits.check_start(request)
-        branches = continuing.continue_with(
-            episode,
-            turn,
-            agent,
-            count=1 if count is None else count,
-            user=account_of(request.user),
-            visitor="" if request.user.is_authenticated else visitors.key(request),
-            address=address,
-        )
+        visitor = "" if request.user.is_authenticated else visitors.key(request)
+        digest = once.digest_of(request)
+        branches = once.begun(digest)
+        if not branches:
+            limits.check_start(request)
+            branches = continuing.continue_with(
+                episode,
+                turn,
+                agent,
+                count=1 if count is None else count,
+                user=account_of(request.user),
+                visitor=visitor,
+                address=address,
+                form=digest,
+            )
     except Refusal as refusal:
         return refused(request, episode, refusal, after=None)
     if len(branches) == 1:

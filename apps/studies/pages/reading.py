@@ -18,6 +18,12 @@ from gem.studies.study import all_studies
 
 MOST = 100
 """Studies in a list."""
+TAB_NAMES: Mapping[str, str] = {
+    "gamma": "Discount",
+    "gamma-fifty": "Discount, 1 to 50",
+    "tools": "Using Python",
+}
+"""The tabs of studies whose own names do not say what they are about."""
 _COMPUTING = Lock()
 """Held while a report is computed, which may take a second: many who watch wait for one computation."""
 EXAMPLE: Mapping[str, Any] = {
@@ -71,8 +77,8 @@ def of_study(study: Study) -> Shown:
 
 
 def tabs(chosen: str = "") -> dict[str, Any]:
-    """The tabs of all pages about studies."""
-    names = [(plan.name, plan.name.replace("-", " ").capitalize()) for plan in all_studies()]
+    """The tabs of all pages about studies, with names that are short enough for tabs."""
+    names = [(plan.name, TAB_NAMES.get(plan.name, plan.name.replace("-", " ").capitalize())) for plan in all_studies()]
     return {"tabs": names, "tab": chosen}
 
 

@@ -32,6 +32,23 @@ def connect(url: str | None) -> Client:
     return Client(url)
 
 
+def check_logged_in(url: str | None, otherwise: str = "") -> None:
+    """Refuse to list what is the person's own if the server could not know whose that is.
+
+    Args:
+        otherwise: a sentence about what can be done without a login.
+
+    Raises:
+        NotLoggedIn: there is no token for the server.
+    """
+    from gem.client.credentials import NotLoggedIn, find_login  # noqa: PLC0415 (as above)
+
+    login = find_login(url)
+    if not login.token:
+        sentences = [f"You are not logged in to {login.url}. gemweb login saves a token for the commands.", otherwise]
+        raise NotLoggedIn(" ".join(filter(None, sentences)))
+
+
 def print_json(data: BaseModel | Iterable[BaseModel]) -> None:
     """Print an object, or a list of objects, as one JSON document."""
     from pydantic import BaseModel  # noqa: PLC0415 (as above)

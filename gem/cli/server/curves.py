@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gem.cli.output.tables import table
 from gem.cli.server import connection
-from gem.cli.server.connection import connect, moment, print_json
+from gem.cli.server.connection import check_logged_in, connect, moment, print_json
 from gem.errors import InvalidData, UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def run(
 ) -> int:
     """List trainings elsewhere, or send files."""
     if not words:
+        check_logged_in(url)
         with connect(url) as client:
             _list(client, as_json=as_json)
         return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gem.cli.output.tables import table
 from gem.cli.server import connection
-from gem.cli.server.connection import connect, moment, print_json, share
+from gem.cli.server.connection import check_logged_in, connect, moment, print_json, share
 from gem.cli.server.controls import CONTROLS, control
 from gem.errors import UsageError
 
@@ -43,6 +43,8 @@ def run(
     if len(words) > 1 and not is_control:
         known = ", ".join(CONTROLS)
         raise UsageError(f"Write gemweb jobs, gemweb jobs JOB, or gemweb jobs COMMAND JOB, with one of {known}.")
+    if not words and not of_all:
+        check_logged_in(url, "gemweb jobs --all lists the jobs of everybody without it.")
     with connect(url) as client:
         if is_control:
             job, said = control(client, words[0], words[1:])

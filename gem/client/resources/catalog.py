@@ -235,7 +235,7 @@ class Benchmarks(Resource[R_co]):
 
     @sends
     def own(self, name: str) -> Request[OwnBenchmark]:
-        """Return a benchmark of a person with its versions, and what is wrong with them."""
+        """Return a benchmark with its versions, and what is wrong with them. One of gemweb itself has one version."""
         return Request("GET", f"benchmarks/{quote(name, safe='')}/versions", OwnBenchmark)
 
     @sends

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gem.validation.whole import Whole
+
 Visibility = Literal["public", "unlisted", "private"]
 """`public` is listed; `unlisted` is open to whoever has the address; `private` is for its owner."""
 Outcome = Literal["won", "lost", "limit", "error", "running", "abandoned"]
@@ -13,7 +15,7 @@ Outcome = Literal["won", "lost", "limit", "error", "running", "abandoned"]
 JobState = Literal["queued", "running", "paused", "done", "stopped", "decided", "cancelled", "failed"]
 Id = Annotated[str, Field(pattern=r"^[0-9a-hjkmnp-tv-z]{12}$")]
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
-Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Seed = Annotated[Whole, Field(ge=0, le=2**63 - 1)]
 
 
 class Answer(BaseModel):

@@ -28,17 +28,19 @@ class BenchmarkVersion(Answer):
     """All reasons for which it was refused."""
     notes: list[str]
     """The reasons why it cannot be played on this site."""
-    created: datetime
+    created: datetime | None
+    """Null if it comes with gemweb."""
 
 
 class OwnBenchmark(Answer):
-    """A benchmark of a person."""
+    """A benchmark with its versions: one of a person, or one that comes with gemweb."""
 
     name: str
     """Such as `ada.chess`: what jobs and addresses call it."""
-    owner: str
+    owner: str | None
+    """Null if it comes with gemweb."""
     visibility: Visibility
     versions: list[BenchmarkVersion]
     """The newest first."""
-    created: datetime
+    created: datetime | None
     url: str

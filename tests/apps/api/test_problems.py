@@ -105,6 +105,26 @@ def test_all_wrong_fields_are_listed_at_once(program: Program) -> None:
     assert sentences["spec.env_ids"] == "An environment is chosen twice."
 
 
+@pytest.mark.parametrize("seed", ["7", "", True, False, 7.5])
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("episodes", {"env_id": ENV_ID}, "seed"),
+        ("shows", {"env_id": ENV_ID, "agent": "random"}, "seed"),
+        ("duels", {"env_id": ENV_ID, "agents": ["random", "random"]}, "seed"),
+        ("remotes/any/chats", {"env_id": ENV_ID}, "seed"),
+        ("jobs", {"agent": "random", "env_ids": [ENV_ID]}, "seed"),
+        ("jobs/power", {"agent": "random", "env_ids": [ENV_ID]}, "seed"),
+        ("trainings", {"spec": {"env_id": ENV_ID}}, "spec.seed"),
+    ],
+)
+def test_a_seed_is_a_whole_number(program: Program, path: str, body: dict[str, Any], field: str, seed: Any) -> None:
+    sent = {**body, "spec": {**body["spec"], "seed": seed}} if "spec" in body else {**body, "seed": seed}
+    problem = problem_of(program.post(path, sent), 422)
+    said = [(error.field, error.detail) for error in problem.errors]
+    assert said == [(field, f"seed has to be a whole number, not {seed!r}.")]
+
+
 def test_the_sentences_are_those_of_the_forms(owner: User, program: Program) -> None:
     body = {"env_id": "game:Sokban-v0", "seat": 7, "tools": ["hammer"]}
     problem = problem_of(program.post("episodes", body), 422)

@@ -228,3 +228,19 @@ def test_the_estimate_and_the_document_follow_the_entries(as_ada: Client) -> Non
     assert copied(fragment)["agents"] == ["random", "expert"]
     wrong = tight(as_ada.post("/jobs/new/estimate/", {**FORM, "seed": "x"}))
     assert "It appears here once the form has no errors." in wrong
+
+
+def test_what_is_still_to_be_chosen_is_no_mistake(as_ada: Client) -> None:
+    own_choice = {**FORM, "benchmark": "", "env_id": []}
+    for entries, sentence in (
+        (own_choice, "Choose at least one environment, or a benchmark."),
+        ({**FORM, "agent": []}, "Choose an agent"),
+    ):
+        waits = tight(as_ada.post("/jobs/new/estimate/", entries))
+        assert sentence in waits
+        assert 'class="error"' not in waits
+        assert "to correct" not in waits
+    wrong = tight(as_ada.post("/jobs/new/estimate/", {**own_choice, "seed": "x"}))
+    assert wrong.count('class="error"') == 2
+    submitted = tight(as_ada.post("/jobs/new/", own_choice))
+    assert 'id="env-error"' in submitted

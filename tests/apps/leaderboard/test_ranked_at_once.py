@@ -11,7 +11,7 @@ from apps.agents.models import Agent
 from apps.episodes import operations as episodes
 from apps.episodes.errors import EpisodeEnded, TurnTaken
 from apps.episodes.models import Batch, Episode
-from apps.leaderboard import ranked_play
+from apps.leaderboard import human_tries, ranked_play
 from apps.leaderboard.seasons import reveal
 from apps.seasons import operations
 from apps.seasons.models import Season
@@ -47,7 +47,13 @@ def test_two_first_episodes_at_once_do_not_double_the_seeds_of_a_person(ada: Use
     assert it.happened
     assert isinstance(other.refusal, TurnTaken)
     assert begin(ada).batch == first.batch
-    assert Batch.objects.filter(episodes__isnull=False).distinct().count() == 1
+    assert Batch.objects.count() == 1
+
+
+def test_a_refused_first_episode_leaves_nothing(ada: User) -> None:
+    with pytest.raises(human_tries.NoSeedLeft):
+        ranked_play.begin(benchmarks.load(NAME), ada, "", env_id="game:Sudoku-v0-hard")
+    assert not Batch.objects.exists()
 
 
 def test_an_episode_that_begins_while_its_season_is_revealed_keeps_no_hidden_number(

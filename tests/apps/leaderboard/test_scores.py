@@ -11,6 +11,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from apps.accounts.models import User
 from apps.agents.models import Agent
@@ -18,6 +19,7 @@ from apps.jobs import operations
 from apps.jobs.errors import OldBenchmark
 from apps.jobs.models import Job
 from apps.jobs.results.clusters import scores_of
+from apps.leaderboard.boards import site_rows
 from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_missing_scores, record_scores
 from gem import benchmarks
@@ -162,6 +164,33 @@ def test_an_empty_board_says_how_to_fill_it_and_a_running_job_is_named(agents: N
     page = client.get("/leaderboard/?benchmark=games").content.decode()
     assert "The first agents are being evaluated" in page
     assert job.get_absolute_url() in page
+
+
+POLLS = 'hx-get="/leaderboard/?benchmark=games" hx-select="#rows" hx-select-oob="#under-way" hx-trigger="every 10s"'
+
+
+def test_a_board_without_rows_asks_for_them_while_they_are_made(
+    agents: None, client: Client, settings: Settings
+) -> None:
+    address = "/leaderboard/?benchmark=games"
+    site_rows.can_play.cache_clear()
+    assert "hx-trigger" not in rows_of(client, address), "nothing is under way"
+    settings.SITE_ROWS = True
+    assert POLLS in rows_of(client, address)
+    assert 'hx-get="/leaderboard/top/" hx-trigger="every 10s"' in tight(client.get("/leaderboard/top/"))
+    settings.SITE_ROWS = False
+    site_rows.can_play.cache_clear()  # it was asked about the short benchmark
+    operations.submit(None, EvaluationSpec.model_validate({"agent": "random", "benchmark": "games"}))
+    assert POLLS in rows_of(client, address)
+    finished("random")
+    assert "hx-trigger" not in rows_of(client, address), "rows are there"
+
+
+def rows_of(client: Client, address: str) -> str:
+    """The tag of the ranking on a board."""
+    page = tight(client.get(address))
+    start = page.rindex("<section", 0, page.index('id="rows"'))
+    return page[start : page.index(">", start)]
 
 
 def test_a_row_says_the_version_it_was_played_under(

@@ -127,6 +127,14 @@ async def test_secrets_stay_secret_and_a_turn_of_others_is_not_taken(
         assert await ada.refused("step", episode_id=read["episode_id"], action="\\boxed{check}")
 
 
+async def test_a_seed_is_a_whole_number(site: Mcp) -> None:
+    async with connected(site, await token_of("ada", Scope.PLAY)) as ada:
+        for seed in ("7", True, 7.5):
+            refusal = await ada.refused("reset", env_id=GUESS, seed=seed)
+            assert f"seed has to be a whole number, not {seed!r}." in refusal
+    assert not await Episode.objects.aexists()
+
+
 async def test_a_slow_environment_is_waited_for_and_a_wait_ends(site: Mcp, monkeypatch: pytest.MonkeyPatch) -> None:
     async with connected(site, await token_of("ada", Scope.PLAY)) as ada:
         read = await ada.call("reset", env_id="math:GSM8K", seed=5)

@@ -71,7 +71,8 @@ def seen(person: Person, episode: Episode, audiences: Sequence[str]) -> dict[str
 
 def _bare(text: str, episode: Episode) -> str:
     text = text.replace(episode.id, "ID").replace(episode.id[:6], "ID").replace(episode.label, "LABEL")
-    text = re.sub(r'name="csrfmiddlewaretoken" value="\w+"|"X-CSRFToken": "\w+"|nonce="[^"]+"', "", text)
+    text = re.sub(r'name="(csrfmiddlewaretoken|idempotency_key)" value="\w+"', "", text)
+    text = re.sub(r'"X-CSRFToken": "\w+"|nonce="[^"]+"', "", text)
     text = re.sub(r'data-elapsed="\d+"', "", text)  # for how long the present turn has lasted
     return re.sub(r'\d{4}-\d\d-\d\d[T ][\d:.]+(\+00:00|Z| UTC)?|now|(\d+|an?)\s\w+ ago|ID/seat/[^"< ]+', "", text)
 

@@ -146,6 +146,15 @@ def test_what_is_gone_is_not_played_again(people: dict[str, User | None], stored
         reverse("trainings:change", args=[stored["training"]]), {"do": "extend", "updates": "5"}, follow=True
     )
     assert "No environment is registered as" in extended.content.decode()
+    for name, address, sent in (
+        ("training", "trainings:change", {"do": "resume"}),
+        ("ended", "jobs:resume", {}),
+        ("ended", "jobs:control", {"do": "resume"}),
+    ):
+        Job.objects.filter(pk=stored[name]).update(state=Job.State.PAUSED)
+        resumed = client.post(reverse(address, args=[stored[name]]), sent, follow=True).content.decode()
+        assert f"There is no environment {GONE} here any more, so this " in resumed, address
+        assert Job.objects.get(pk=stored[name]).state == Job.State.PAUSED
     study = client.post(reverse("studies:change", args=[stored["started"]]), {"do": "resume"}, follow=True)
     assert "so this study cannot go on" in study.content.decode()
     for name in ("fork", "finish"):

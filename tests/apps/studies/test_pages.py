@@ -39,6 +39,14 @@ def test_the_list_has_every_study_with_what_is_done(client: Client, ada: User) -
     assert f'href="/studies/started/{study.pk}/"' in page
 
 
+def test_the_tabs_say_in_words_what_each_study_is_about(client: Client) -> None:
+    page = tight(client.get("/studies/gamma-fifty/"))
+    assert '<a href="/studies/gamma-fifty/" aria-current="page">Discount, 1 to 50</a>' in page
+    names = dict(pages.tabs()["tabs"])
+    assert names.keys() == {study.name for study in all_studies()}
+    assert not any("gamma" in name.lower() or "-" in name for name in names.values())
+
+
 def test_every_study_has_a_page_that_says_what_its_results_allow(client: Client) -> None:
     for study in all_studies():
         page = tight(client.get(f"/studies/{study.name}/"))

@@ -211,6 +211,21 @@ def test_undo_goes_back_one_turn_in_a_branch(page: Page) -> None:
     page.wait_for_url(lambda url: url != address)
     assert turns(page) == ["10"]
     expect(page.locator(".crumbs")).to_contain_text("fork of")
+    expect(page.get_by_role("gridcell", name="11:")).to_be_focused()
+    page.keyboard.press("u")
+    expect(page.locator("#turns")).not_to_contain_text("10")
+    expect(page.get_by_role("gridcell", name="11:")).to_be_focused()
+
+
+def test_after_undo_the_next_action_is_typed_where_there_are_no_cells(page: Page) -> None:
+    begin(page, "game:Hangman-v0-easy", 7)
+    address = page.url
+    page.get_by_label("Action").fill("\\boxed{e}")
+    page.keyboard.press("Enter")
+    expect(page.locator("#t1")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_url(lambda url: url != address)
+    expect(page.get_by_label("Action")).to_be_focused()
 
 
 def test_everything_can_be_played_without_scripts(

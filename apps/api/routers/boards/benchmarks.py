@@ -12,12 +12,14 @@ from ninja import Status
 
 from apps.api import answers
 from apps.api.callers import account, manager
-from apps.api.routers.boards.leaderboard import router
+from apps.api.routers.boards.leaderboard import board_of, router
 from apps.benchmarks import operations
 from apps.benchmarks.models import OwnBenchmark
 from apps.benchmarks.views import find
 from apps.visibility import Visibility
+from gem import benchmarks
 from gem.client import schemas
+from gem.evaluation.data import not_as_ranked
 
 __all__ = ["router"]
 
@@ -31,8 +33,8 @@ def add_benchmark(request: HttpRequest, sent: schemas.NewBenchmark) -> Status[sc
 
 @router.get("/benchmarks/{name}/versions", response=schemas.OwnBenchmark)
 def get_own_benchmark(request: HttpRequest, name: str) -> schemas.OwnBenchmark:
-    """A benchmark of a person, with its versions and what is wrong with them."""
-    return _answer(request, find(request, name))
+    """A benchmark with its versions and what is wrong with them. One that comes with gemweb has one version."""
+    return _built_in(request, name) if name in benchmarks.names() else _answer(request, find(request, name))
 
 
 @router.put("/benchmarks/{name}/visibility", response=schemas.OwnBenchmark, auth=manager)
@@ -54,6 +56,16 @@ def _own(request: HttpRequest, name: str) -> OwnBenchmark:
     if row is None:
         raise Http404("You have no such benchmark.")
     return row
+
+
+def _built_in(request: HttpRequest, name: str) -> schemas.OwnBenchmark:
+    benchmark = benchmarks.load(name)
+    version = schemas.BenchmarkVersion(
+        number=benchmark.version, state="ready", problems=[], notes=not_as_ranked(benchmark), created=None
+    )
+    return schemas.OwnBenchmark(
+        name=name, owner=None, visibility="public", versions=[version], created=None, url=board_of(request, name)
+    )
 
 
 def _answer(request: HttpRequest, row: OwnBenchmark) -> schemas.OwnBenchmark:

@@ -182,8 +182,13 @@ def _benchmark(request: HttpRequest, benchmark: Benchmark) -> schemas.Benchmark:
             )
             for entry in benchmark.entries
         ],
-        url=answers.link(request, f"{reverse('leaderboard:benchmark')}?benchmark={benchmark.name}"),
+        url=board_of(request, benchmark.name),
     )
+
+
+def board_of(request: HttpRequest, name: str) -> str:
+    """The address of the board of a benchmark."""
+    return answers.link(request, f"{reverse('leaderboard:benchmark')}?benchmark={name}")
 
 
 def _season(season: Season) -> schemas.Season:
