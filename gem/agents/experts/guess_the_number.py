@@ -16,6 +16,5 @@ def halve(env: GuessTheNumber) -> Decision:
     below, above = middle - low, high - middle
     if below == 0:
         return Decision(action, f"{low} and {high} are left; if it is not {low}, it is {high}.")
-    return Decision(
-        action, f"{low} to {high} is left; {middle} is the middle, with {below} numbers below it and {above} above."
-    )
+    count = "1 number" if below == 1 else f"{below} numbers"
+    return Decision(action, f"{low} to {high} is left; {middle} is the middle, with {count} below it and {above} above.")
