@@ -17,4 +17,6 @@ def halve(env: GuessTheNumber) -> Decision:
     if below == 0:
         return Decision(action, f"{low} and {high} are left; if it is not {low}, it is {high}.")
     count = "1 number" if below == 1 else f"{below} numbers"
-    return Decision(action, f"{low} to {high} is left; {middle} is the middle, with {count} below it and {above} above.")
+    return Decision(
+        action, f"{low} to {high} is left; {middle} is the middle, with {count} below it and {above} above."
+    )
