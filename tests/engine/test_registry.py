@@ -41,7 +41,7 @@ def test_making_an_environment_without_its_packages_says_what_to_install(needy: 
 def test_the_environment_of_a_server_without_its_packages_is_called_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(ADDRESSES_VARIABLE, raising=False)  # a site in the same process forbids all servers
     monkeypatch.setattr(registry, "_is_installed", lambda name: name != "aiohttp")
-    with pytest.raises(MissingDependency, match="^An OpenEnv server needs the package aiohttp, which is not installed"):
+    with pytest.raises(MissingDependency, match="An OpenEnv server needs the package aiohttp"):
         gem.make("openenv:http://127.0.0.1:9")
 
 

@@ -81,7 +81,7 @@ class Line:
     slice_seconds: float = admission.SLICE_SECONDS
     """After so long a worker gives a shard back if somebody else waits."""
     is_whole: bool = False
-    """Whether a job is one shard, as a training is: its worker takes another job of its owner only when it has ended."""
+    """Whether a job is one shard, as a training is: its worker plays nothing else of its owner before it has ended."""
     served: Sequence[int] = ()
     """The owners in the order in which they are served next."""
     over_cpu: frozenset[int] = frozenset()
@@ -185,7 +185,7 @@ def _turn(line: Line, owner: int) -> float:
 
 
 def _ends(line: Line, owner: int) -> list[float]:
-    """When each worker is free for this owner, as a heap: when its job ends, or gives way (`admission.should_yield`)."""
+    """When each worker is free for this owner, as a heap: its job ends, or gives way (`admission.should_yield`)."""
     own, ends = len(_running(line, owner)), []
     for other in line.works:
         running = _running(line, other)
