@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gem.compat.arguments import translated
 from gem.core import Env, EnvWrapper
 from gem.errors import InvalidArgument, MissingDependency, SandboxUnavailable
-from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec, spec
+from gem.registry import DEFAULT_MAX_TOOL_USES, REMOTE, EnvSpec, spec
 from gem.validation.arguments import accepts, check_arguments, check_numbers
 from gem.validation.values import check_seed
 
@@ -88,7 +88,7 @@ def _check_available(env_spec: EnvSpec) -> None:
     """
     missing = env_spec.missing_packages()
     if missing:
-        raise MissingDependency(env_spec.id, missing)
+        raise MissingDependency("An OpenEnv server" if env_spec.id.startswith(REMOTE) else env_spec.id, missing)
     reason = env_spec.unavailable_reason()
     if reason:
         raise SandboxUnavailable(f"{env_spec.id} cannot be played here. {reason}")

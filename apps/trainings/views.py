@@ -74,6 +74,7 @@ def train(request: HttpRequest) -> HttpResponse:
         values = initial(data) if data else {}
         if parent is not None:
             values |= {"parent": parent.job_id, "parent_update": parent.update}
+            values["updates"] = _updates_of_fork(parent)
         values |= {name: request.GET[name] for name in (*PLAIN, *FINE, *OWN) if name in request.GET}
         values["idempotency_key"] = uuid.uuid4().hex
         form = TrainingForm(request.user, initial=values)
@@ -168,6 +169,12 @@ def _parent(request: HttpRequest) -> Checkpoint | None:
     if not values.get("parent") or not (update.isascii() and update.isdecimal()):
         return None
     return checkpoint_to_fork(request.user, values["parent"], int(update[:9]))
+
+
+def _updates_of_fork(parent: Checkpoint) -> int:
+    """The updates in all that a fork begins with: those of its parent, or as many again if none of them is left."""
+    updates = int(parent.job.spec["updates"])
+    return updates if updates > parent.update else parent.update + updates - parent.job.parent_update
 
 
 def _base(request: HttpRequest) -> Agent | None:

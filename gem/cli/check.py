@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import gem
 from gem.cli.output.tables import count
 from gem.errors import InvalidArgument
-from gem.validation.dependencies import import_modules
+from gem.validation.dependencies import ENDPOINT_PACKAGES, import_modules, require_installed
 
 if TYPE_CHECKING:
     from gem.check import Finding
@@ -99,6 +99,7 @@ def _examination_elsewhere(
     if target.kind == "openenv":
         from gem.check.elsewhere.servers import TIMEOUT, ServerExamination  # noqa: PLC0415
 
+        require_installed("A check of a server", ENDPOINT_PACKAGES)
         return ServerExamination(target.name, seconds or TIMEOUT)
     from gem.check.elsewhere.driver.promise import CPU_SECONDS  # noqa: PLC0415
     from gem.check.elsewhere.processes import DriverExamination  # noqa: PLC0415

@@ -5,7 +5,7 @@ cancel it.
     state.json                running, paused, finished, stopped, cancelled, interrupted or failed, and why
     metrics.jsonl             one object for each update
     episodes/000120.jsonl     some episodes of an update, as `gem.records.episode_files` writes them
-    exams/000120.jsonl        episodes on seeds 0, 1, ... played with the weights of a checkpoint
+    exams/000120.jsonl        episodes on seeds 0, 1, ... played at a checkpoint, or before the first update
     checkpoints/000120/       weights, and what is needed to resume from them
     pause, cancel             files that somebody else creates to request it
 
@@ -150,6 +150,10 @@ class RunFolder:
         for path in self.path.glob("e*s/*.jsonl"):
             if path.stem.isdecimal() and int(path.stem) > update:
                 path.unlink()
+
+    def has_exam(self, update: int) -> bool:
+        """Whether the exam was played after this update; 0 is before the first."""
+        return (self.path / "exams" / f"{update_name(update)}.jsonl").exists()
 
     def write_episodes(
         self, update: int, episodes: Iterable[PlayedEpisode], agent: str, name: str = "", folder: str = "episodes"

@@ -251,7 +251,10 @@ class TrainingSpec(BaseModel):
     )
     sample_episodes: int = Field(default=8, ge=0, le=65536, description="Episodes of such an update that are kept.")
     exam_episodes: int = Field(
-        default=5, ge=0, le=1024, description="Episodes on seeds 0, 1, ... that are played at every checkpoint."
+        default=5,
+        ge=0,
+        le=1024,
+        description="Episodes on seeds 0, 1, ... that are played before the first update and at every checkpoint.",
     )
     held_out_every: int = Field(
         default=0, ge=0, le=1_000_000, description="Updates between measurements on held-out seeds; 0 makes none."

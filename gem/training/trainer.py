@@ -118,6 +118,7 @@ class _Training:
         self._set_state("running")
         try:
             with _on_sigterm(self._terminate):
+                self._play_exam()
                 state = self._loop()
             if self.processes.is_first:
                 self._save_checkpoint()
@@ -263,12 +264,17 @@ class _Training:
         """Play the exam and write a checkpoint, unless the update has one already."""
         update = self.progress.update
         if not checkpoint.exists(self.folder.checkpoints, update):
-            if self.spec.exam_episodes:
-                exam = self.collector.play_exam(self.spec.measured_stage, self.spec.exam_episodes)
-                self.folder.write_episodes(update, exam, self._agent_name, folder="exams")
+            self._play_exam()
             checkpoint.save(self.folder.checkpoints, self.learner, self.spec, self.progress, self.pool)
             logger.info("checkpoint after update %d", update)
         self._saved_at = time.monotonic()
+
+    def _play_exam(self) -> None:
+        """Play the exam, unless these weights have played it; the first one shows the policy before it was trained."""
+        update = self.progress.update
+        if self.processes.is_first and self.spec.exam_episodes and not self.folder.has_exam(update):
+            exam = self.collector.play_exam(self.spec.measured_stage, self.spec.exam_episodes)
+            self.folder.write_episodes(update, exam, self._agent_name, folder="exams")
 
     def _resume(self) -> None:
         """Restore the last checkpoint, if there is one, and remove what was written about updates after it."""

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from gem.credit import compute_advantages
+from gem.training import recipes
+from gem.training.results import RecipeResult, result_of
 from gem.training.spec import TrainingSpec
 from gem.training.study.curves import INK
 
@@ -46,3 +48,29 @@ def test_settings_that_a_page_names_exist(written: Path) -> None:
     named = set(re.findall(r"--set (\w+)=", text)) | set(re.findall(r"`(\w+)=[^`]+`", text))
     settings = {name for name in named if name.lower() == name}
     assert settings <= set(TrainingSpec.model_fields)
+
+
+def test_the_table_of_recipes_has_the_numbers_of_the_records() -> None:
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
+    row = r"^\| `([\w-]+)` \| (\d+|–) \| (\d+ %) \| ([\d, ]+ %) \| ([\d, ]+ %) \| (.+?) \| (\d+ to \d+) \|$"
+    written = {name: cells for name, *cells in re.findall(row, page, re.MULTILINE)}
+    records = {recipe.name: result_of(recipe.name) for recipe in recipes.all_recipes()}
+    assert written == {name: row_of(found) for name, found in records.items() if found is not None}
+
+
+def row_of(found: RecipeResult) -> list[str]:
+    """What the table says of a record: questions, before, after, greedy, one action and CPU seconds."""
+
+    def shares(*solved: int) -> str:
+        return f"{', '.join(f'{each / found.episodes:.0%}'.rstrip('%') for each in solved)} %"
+
+    constants = [seed.constant for seed in found.seeds if seed.constant is not None]
+    seconds = [round(seed.cpu_seconds) for seed in found.seeds]
+    return [
+        str(found.problems or "–"),
+        shares(found.seeds[0].before),
+        shares(*(seed.after for seed in found.seeds)),
+        shares(*(seed.greedy for seed in found.seeds)),
+        shares(max(constants)) if constants else "–",
+        f"{min(seconds)} to {max(seconds)}",
+    ]

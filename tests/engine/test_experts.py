@@ -194,6 +194,12 @@ def test_an_expert_plays_boards_of_other_sizes(env_id: str, arguments: dict[str,
             assert info.get("error") is None, info
 
 
+def test_one_number_is_no_numbers() -> None:
+    env = gem.make("game:GuessTheNumber-v0", min_number=1, max_number=4)
+    env.reset(seed=0)
+    assert decide(env).note == "1 to 4 is left; 2 is the middle, with 1 number below it and 2 above."
+
+
 def test_an_environment_without_an_expert_is_named() -> None:
     with pytest.raises(InvalidArgument, match=r"no agent of kind 'experte'\. Did you mean expert"):
         make_agent("experte")

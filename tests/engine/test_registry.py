@@ -5,7 +5,9 @@ import pickle
 import pytest
 
 import gem
+from gem import registry
 from gem.errors import MissingDependency
+from gem.net.addresses import ADDRESSES_VARIABLE
 from gem.registry import ENV_REGISTRY, EnvSpec
 from tests.engine.test_wrappers import HARD
 
@@ -34,6 +36,13 @@ def test_making_an_environment_without_its_packages_says_what_to_install(needy: 
         gem.make(needy.id)
     assert isinstance(caught.value, ImportError)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_the_environment_of_a_server_without_its_packages_is_called_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ADDRESSES_VARIABLE, raising=False)  # a site in the same process forbids all servers
+    monkeypatch.setattr(registry, "_is_installed", lambda name: name != "aiohttp")
+    with pytest.raises(MissingDependency, match="An OpenEnv server needs the package aiohttp"):
+        gem.make("openenv:http://127.0.0.1:9")
 
 
 def test_a_command_that_a_message_names_can_be_pasted_into_a_shell() -> None:

@@ -80,6 +80,8 @@ class Line:
     """Workers that play."""
     slice_seconds: float = admission.SLICE_SECONDS
     """After so long a worker gives a shard back if somebody else waits."""
+    is_whole: bool = False
+    """Whether a job is one shard, as a training is: its worker plays nothing else of its owner before it has ended."""
     served: Sequence[int] = ()
     """The owners in the order in which they are served next."""
     over_cpu: frozenset[int] = frozenset()
@@ -123,6 +125,8 @@ def start(line: Line, owner: int, place: tuple[int, str, str]) -> Start:
             if other != owner and other not in line.over_cpu:
                 seconds += min(own, sum(work.seconds for work in works))
                 unknown += sum(not work.is_known for work in works)
+    if line.is_whole and (own or unknown):  # the worker that is awaited is one of its owner
+        return Start(ahead, seconds / line.workers, unknown)
     return Start(ahead, seconds / line.workers + _turn(line, owner), unknown)
 
 
@@ -136,12 +140,15 @@ def _ahead(line: Line, owner: int, place: tuple[int, str, str]) -> int:
 def _own_seconds(line: Line, owner: int, place: tuple[int, str, str]) -> tuple[float, int]:
     """The work on jobs of this owner until the job may start, in seconds, and how many of these are unknown.
 
-    The owner's running jobs get equal parts, and a queued one starts when fewer run than may run.
+    The owner's running jobs get equal parts, and a queued one starts when fewer run than may run. No more of them run
+    than there are workers if each keeps its worker.
     """
     works = line.works.get(owner, ())
-    running = [work for work in works if work.is_running]
+    running = _running(line, owner)
     before = sorted((work for work in works if not work.is_running and work.order < place), key=lambda work: work.order)
     cap = line.caps.get(owner, line.cap) if owner else None
+    if line.is_whole:
+        cap = line.workers if cap is None else min(cap, line.workers)
     free = len(before) + 1 if cap is None else cap - len(running)
     entering = iter(before)
     ends = [(work.seconds, work.job_id) for work in running]
@@ -168,7 +175,31 @@ def _turn(line: Line, owner: int) -> float:
     if line.busy < line.workers:
         return 0.0
     before = line.served.index(owner) if owner in line.served else len(line.served)
-    return (before + 1) * line.slice_seconds / line.workers
+    slices = (before + 1) * line.slice_seconds / line.workers
+    if not line.is_whole:
+        return slices
+    ends = _ends(line, owner)
+    for _ in range(before):
+        heapq.heappush(ends, heapq.heappop(ends) + line.slice_seconds)
+    return ends[0] if _running(line, owner) else min(slices, ends[0])
+
+
+def _ends(line: Line, owner: int) -> list[float]:
+    """When each worker is free for this owner, as a heap: its job ends, or gives way (`admission.should_yield`)."""
+    own, ends = len(_running(line, owner)), []
+    for other in line.works:
+        running = _running(line, other)
+        gives_way = other != owner and (not own or own + 1 < len(running))
+        for work in running:
+            seconds = work.seconds if work.is_known else line.slice_seconds
+            ends.append(min(seconds, line.slice_seconds) if gives_way else seconds)
+    ends += [line.slice_seconds] * (line.workers - len(ends))
+    heapq.heapify(ends)
+    return ends
+
+
+def _running(line: Line, owner: int) -> list[Work]:
+    return [work for work in line.works.get(owner, ()) if work.is_running]
 
 
 # ------------------------------------------------------------------ reading the line
@@ -235,6 +266,7 @@ def _read(kind: Job.Kind) -> Line:
         workers=_workers(kind),
         busy=running.values("lease_token").distinct().count(),
         slice_seconds=admission.SLICE_SECONDS if kind == Job.Kind.EVALUATION else settings.TRAINING_SLICE_SECONDS,
+        is_whole=kind == Job.Kind.TRAINING,
         served=list(served),
         over_cpu=frozenset(quotas.people_over_cpu()),
     )

@@ -16,6 +16,6 @@ def halve(env: GuessTheNumber) -> Decision:
     below, above = middle - low, high - middle
     if below == 0:
         return Decision(action, f"{low} and {high} are left; if it is not {low}, it is {high}.")
-    return Decision(
-        action, f"{low} to {high} is left; {middle} is the middle, with {below} numbers below it and {above} above."
-    )
+    count = f"{below} number{'' if below == 1 else 's'}"
+    note = f"{low} to {high} is left; {middle} is the middle, with {count} below it and {above} above."
+    return Decision(action, note)

@@ -58,6 +58,23 @@ def test_when_all_workers_are_busy_ones_turn_is_awaited() -> None:
     assert start(line, 3, (0, "y", "y")).seconds == 5.0
 
 
+def test_a_training_keeps_its_worker_until_it_ends_or_somebody_else_has_waited_for_a_slice() -> None:
+    works = {ADA: [running("a", 20.0), waiting("b", 60.0), waiting("c", 5.0)]}
+    line = Line(works=works, cap=2, workers=1, busy=1, slice_seconds=900.0, served=[ADA], is_whole=True)
+    assert start(line, ADA, (0, "b", "b")) == Start(0, 20.0), "no slice is over for a training of the same person"
+    assert start(line, ADA, (0, "c", "c")) == Start(1, 80.0), "one after the other, though two may run"
+    assert start(line, BOB, (0, "x", "x")).seconds == 920.0, "after a, and a slice of b"
+    alone = Line({ADA: works[ADA][:1]}, workers=1, busy=1, slice_seconds=900.0, served=[BOB], is_whole=True)
+    assert start(alone, BOB, (0, "x", "x")).seconds == 20.0, "it ends before its slice"
+    long = Line({ADA: [running("a", 5000.0)]}, workers=1, busy=1, slice_seconds=900.0, served=[BOB], is_whole=True)
+    assert start(long, BOB, (0, "x", "x")).seconds == 900.0
+    both = {ADA: [running("a", 70.0), waiting("b", 5.0)], BOB: [running("x", 5000.0)]}
+    two = Line(both, cap=2, workers=2, busy=2, slice_seconds=900.0, served=[ADA], is_whole=True)
+    assert start(two, ADA, (0, "b", "b")).seconds == 70.0, "Bob, who has as many workers, does not give way"
+    begun = Line({ADA: [running("a", 0.0, is_known=False)]}, workers=1, busy=1, served=[ADA], is_whole=True)
+    assert start(begun, ADA, (0, "b", "b")) == Start(0, 0.0, unknown=1), "its first update is not made yet"
+
+
 def test_what_is_unknown_is_said() -> None:
     works = {ADA: [running("a", 60.0), waiting("b", 1.0)], BOB: [running("x", 5.0, is_known=False)]}
     assert start(Line(works=works, cap=1, workers=1), ADA, (0, "b", "b")) == Start(0, 65.0, unknown=1)

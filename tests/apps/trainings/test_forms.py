@@ -89,7 +89,11 @@ def test_a_fork_goes_on_from_a_checkpoint_of_somebody_else(as_ada: Client, ada: 
     records.finish(trained(operations.submit(eve, small(updates=4))))
     parent = Checkpoint.objects.get()
     address = f"/jobs/train/?parent={parent.job_id}&parent_update={parent.update}"
-    assert "The fork continues after update 4" in as_ada.get(address).content.decode()
+    page = as_ada.get(address)
+    assert "The fork continues after update 4" in page.content.decode()
+    assert page.context["form"]["updates"].value() == 8, "as many updates again, because none of the parent's is left"
+    Job.objects.filter(pk=parent.job_id).update(spec={**parent.job.spec, "updates": 6})
+    assert as_ada.get(address).context["form"]["updates"].value() == 6
     sent = {"parent": parent.job_id, "parent_update": "4", "env_id": ENV_ID, "updates": "4"}
     assert "ask for more updates" in as_ada.post("/jobs/train/", sent).content.decode()
     as_ada.post("/jobs/train/", {**sent, "updates": "9", "learning_rate": "0.0001"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 
@@ -89,6 +90,16 @@ def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: Use
     assert (curves["update"], curves["success"], curves["last"]) == ([3, 4], [0.3, 0.4], 4)
     part = client.get(f"{job.get_absolute_url()}updates/4/?seed=2").content.decode()
     assert "Seed 2 before and after training" in part
+
+
+def test_the_page_shows_what_the_policy_did_before_it_was_trained(client: Client, ada: User) -> None:
+    job = operations.submit(ada, small())
+    claim = trained(job)
+    (first,) = rollout(make_agent("random"), [EpisodeRequest(0, ENV_ID, 0)], num_envs=1)
+    records.record_samples(claim, [KeptEpisode(0, 0, first, exam=True)])
+    page = client.get(job.get_absolute_url()).content.decode()
+    exams = re.findall(r'<a class="note" href="/episodes/\w+/turns/0/">\s*([\w ]+?)\s*</a>', page)
+    assert exams == ["before", "update 4"]
 
 
 def test_the_page_names_the_settings_that_are_not_the_usual_ones() -> None:

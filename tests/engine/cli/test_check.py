@@ -171,3 +171,12 @@ def test_what_an_environment_does_not_promise_is_left_out(run: Run, coin_row) ->
 def test_every_promise_says_what_helps() -> None:
     assert len({promise.title for promise in PROMISES}) == len(PROMISES)
     assert all(promise.advice.endswith(".") and promise.title.endswith(".") for promise in PROMISES)
+
+
+def test_a_server_is_not_checked_without_the_packages_that_reach_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    assert run("check", "openenv:http://127.0.0.1:9") == (
+        2,
+        "",
+        "gemweb check: A check of a server needs the package aiohttp, which is not installed: pip install aiohttp\n",
+    )

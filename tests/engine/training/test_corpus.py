@@ -29,7 +29,7 @@ def assert_is_copied(piece: Piece) -> None:
         page = text if "<information>" in text else page
         match = TAGGED.fullmatch(action)
         assert match, action
-        assert match[2] in task or match[1] == "answer" and match[2] in page, (match[2], task, page)
+        assert match[2] in task or (match[1] == "answer" and match[2] in page), (match[2], task, page)
 
 
 def test_random_queries_and_answers_are_copied() -> None:

@@ -270,6 +270,24 @@ def test_the_curriculum_goes_on_after_so_many_updates_also_when_it_was_stopped_b
     assert rows[0]["turns_per_episode"] <= 1 < rows[1]["turns_per_episode"]
 
 
+def exams(folder: Path) -> dict[str, list[int]]:
+    """The seeds that were played before the first update and at each checkpoint, by update."""
+    files = sorted((folder / "exams").iterdir())
+    return {path.stem: [episode.record.identity.seed for episode in episode_files.read(path)] for path in files}
+
+
+def test_the_exam_shows_the_policy_before_it_was_trained_and_at_each_checkpoint(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    quiet = {**small, "updates": 2, "checkpoint_seconds": 9999, "exam_episodes": 3}
+    train(read_spec(quiet), tmp_path / "run")
+    assert exams(tmp_path / "run") == {"000000": [0, 1, 2], "000002": [0, 1, 2]}
+    train(read_spec({**quiet, "updates": 3}), forked(tmp_path / "run", tmp_path / "fork"))
+    assert list(exams(tmp_path / "fork")) == ["000002", "000003"], "a fork begins with its parent's policy"
+    train(read_spec({**quiet, "exam_episodes": 0}), tmp_path / "none")
+    assert exams(tmp_path / "none") == {}
+
+
 def forked(parent: Path, folder: Path) -> Path:
     """A run's folder that begins with the last checkpoint of another."""
     place = checkpoint.list_checkpoints(parent / "checkpoints")[-1]
