@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -20,6 +21,7 @@ from tools.samples.programs.texts import TEXTS
 from tools.samples.questions import questions
 
 ROWS = 60
+NAME = re.compile(r"[A-Z][a-z]{2,}( [A-Z][a-z]+)*")
 EVERY_PAGES = 5
 """One page of so many is held out."""
 EASY_WORDS, WORDS = words.ONE_STEP, words.SEVERAL_STEPS
@@ -44,6 +46,12 @@ QA: Mapping[str, str] = {
     "popqa": "single", "hotpotqa": "double", "hotpotqa-eval": "double", "2wiki": "double", "bamboogle": "double",
     "musique": "triple",
 }  # fmt: skip
+OF_PAGES: Mapping[str, Mapping[str, bool]] = {
+    "wiki-questions": {"held_out": False},
+    "wiki-names": {"held_out": False, "with_names": True},
+    "wiki-names-eval": {"held_out": True, "with_names": True},
+}
+"""Samples of questions that are split by page (see `of_pages`)."""
 
 
 def mathematics(name: str) -> Iterator[dict[str, object]]:
@@ -71,12 +79,17 @@ def asked(name: str) -> list[dict[str, object]]:
     return rows[:ROWS]
 
 
-def of_pages(*, held_out: bool) -> list[dict[str, object]]:
-    """All questions that one page answers: of every fifth page, which are held out, or of the others."""
+def of_pages(*, held_out: bool, with_names: bool = False) -> list[dict[str, object]]:
+    """All questions that one page answers: of every fifth page, which are held out, or of the others.
+
+    Args:
+        with_names: only those whose answer is a name.
+    """
     found = questions("single")
     pages = sorted({question.pages[0] for question in found})
     shuffle(SplitMix64(_key("wiki-questions")), pages)
     wanted = {page for place, page in enumerate(pages) if (place % EVERY_PAGES == 0) == held_out}
+    found = [question for question in found if not with_names or NAME.fullmatch(question.answers[0])]
     rows = [question.row() for question in found if question.pages[0] in wanted]
     shuffle(SplitMix64(_key("wiki-questions")), rows)
     return rows
@@ -114,8 +127,8 @@ def main(folder: Path = FOLDER) -> None:
         _write(folder / f"{name}.jsonl", mathematics(name))
     for name in QA:
         _write(folder / f"{name}.jsonl", asked(name))
-    _write(folder / "wiki-questions.jsonl", of_pages(held_out=False))
-    _write(folder / "wiki-questions-eval.jsonl", of_pages(held_out=True))
+    for name, choice in OF_PAGES.items():
+        _write(folder / f"{name}.jsonl", of_pages(**choice))
     _write(folder / "geometry3k.jsonl", drawn())
     _write(folder / "code.jsonl", programming())
 
