@@ -268,8 +268,9 @@ def _measure_elsewhere(
             max_tokens=max(other.max_tokens, FEWEST_TOKENS),
             max_length=max(other.max_length, FEWEST_LENGTH),
         )
+        stage = other.measured_stage
         requests = [
-            EpisodeRequest(index, other.env_id, index, other.env_kwargs, other.wrappers)
+            EpisodeRequest(index, stage.env_id, index, stage.env_kwargs, other.wrappers)
             for index in range(study.episodes)
         ]
         solved[name] = sum(bool(record.success) for record in rollout(agent, requests, num_envs=128))

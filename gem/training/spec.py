@@ -18,7 +18,7 @@ from pydantic import (
 
 from gem import registry
 from gem.credit import ALGORITHMS, Algorithm, CreditUnit
-from gem.errors import InvalidArgument, UsageError
+from gem.errors import InvalidArgument, MissingDependency, UsageError
 from gem.training import environment_check
 from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
@@ -288,8 +288,8 @@ class TrainingSpec(BaseModel):
             env_spec = registry.spec(env_id)
         except UsageError as error:
             raise refused(str(error)) from error
-        if env_spec.missing_packages():
-            raise refused(f"{env_id} needs packages that are not installed: {', '.join(env_spec.missing_packages())}.")
+        if missing := env_spec.missing_packages():
+            raise refused(str(MissingDependency(env_id, missing)))
         return env_id
 
     @model_validator(mode="after")

@@ -158,6 +158,23 @@ def test_an_environment_of_ones_own_is_trained_in_once_its_module_is_named(
     assert "no_such_module cannot be imported" in capsys.readouterr().err
 
 
+def test_a_missing_package_is_named_with_the_command_that_installs_it() -> None:
+    gem.register("test:Needy-v0", gem.spec(GUESS["env_id"]).entry_point, requires=["no-such-package"])
+    try:
+        with pytest.raises(InvalidArgument, match="pip install no-such-package"):
+            read_spec({"env_id": "test:Needy-v0"})
+    finally:
+        del registry.ENV_REGISTRY["test:Needy-v0"]
+
+
+def test_held_out_seeds_are_played_with_other_arguments() -> None:
+    spec = read_spec({**GUESS, "env_kwargs": {"min_number": 1, "max_number": 9}, "held_out_kwargs": {"max_number": 4}})
+    assert spec.stages[-1].env_kwargs == {"min_number": 1, "max_number": 9}
+    assert spec.measured_stage.env_kwargs == {"min_number": 1, "max_number": 4}
+    with pytest.raises(InvalidArgument, match="takes no argument 'secret'"):
+        read_spec({**GUESS, "held_out_kwargs": {"secret": 3}})
+
+
 def test_the_recipes_that_were_reproduced_are_listed_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
