@@ -52,7 +52,7 @@ class RecipeResult(BaseModel):
     """Held-out episodes of each evaluation, on seeds that no training meets."""
     problems: int | None = None
     """Different questions among the episodes, where each asks one; None in games. Where there are few, trainings meet
-    the same ones, and the result says nothing about others."""
+    the same ones unless `held_out_kwargs` chooses others, and the result says nothing about more."""
     seeds: tuple[SeedResult, ...]
 
     @property
