@@ -133,6 +133,5 @@ def test_the_writer_makes_all_files_anew(tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     write.main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{name}.jsonl"
-        for name in (*write.MATH, *write.QA, *write.OF_PAGES, "geometry3k", "code")
+        f"{name}.jsonl" for name in (*write.MATH, *write.QA, *write.OF_PAGES, "geometry3k", "code")
     }
