@@ -44,7 +44,7 @@ class AlgorithmInfo(NamedTuple):
 
 ALGORITHMS: Mapping[Algorithm, AlgorithmInfo] = {
     "reinforce": AlgorithmInfo("REINFORCE", "REINFORCE"),
-    "rebn": AlgorithmInfo("ReBN", "REINFORCE with ReBN"),
+    "rebn": AlgorithmInfo("ReBN", "REINFORCE + ReBN"),
     "grpo": AlgorithmInfo("GRPO", "GRPO", has_groups=True, discounts=False),
     "ppo": AlgorithmInfo("PPO", "PPO", has_critic=True),
 }
