@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import subprocess
 import tempfile
 import threading
 import weakref
@@ -322,22 +323,31 @@ def _client(
             parameters = mcp.StdioServerParameters(
                 command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
             )
-        log = error_log if start is not None else _null_file()
+        log: Any = error_log if start is not None else subprocess.DEVNULL
         transport: Any = _watched(stdio_client(parameters, errlog=log), on_exit)
     elif server.sse:
         from mcp.client.sse import sse_client  # noqa: PLC0415
 
         transport = sse_client(server.url, headers=dict(server.headers))
     else:
-        import httpx2  # noqa: PLC0415 (comes with mcp)
-        from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
-
-        hooks = {"response": [failure.record]}
-        http = httpx2.AsyncClient(
-            headers=dict(server.headers), timeout=START_TIMEOUT_SECONDS, trust_env=False, event_hooks=hooks
-        )
-        transport = streamable_http_client(server.url, http_client=http)
+        transport = _over_http(server, failure)
     return mcp.Client(transport, read_timeout_seconds=None, cache=None, **options)
+
+
+@contextlib.asynccontextmanager
+async def _over_http(server: ServerConfig, failure: HttpFailure) -> AsyncIterator[tuple[Any, Any]]:
+    """The transport over HTTP, whose connections are closed at its end; the SDK closes only clients of its own."""
+    import httpx2  # noqa: PLC0415 (comes with mcp)
+    from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
+
+    hooks = {"response": [failure.record]}
+    async with (
+        httpx2.AsyncClient(
+            headers=dict(server.headers), timeout=START_TIMEOUT_SECONDS, trust_env=False, event_hooks=hooks
+        ) as http,
+        streamable_http_client(server.url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 @contextlib.asynccontextmanager
@@ -390,8 +400,3 @@ def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error) or type(error).__name__
-
-
-def _null_file() -> Any:
-    """A file that discards the logs of servers."""
-    return open(os.devnull, "w")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from gem.errors import ToolError
@@ -71,6 +72,21 @@ def test_a_server_that_was_started_anew_is_asked_in_a_new_session(over_http: Cal
     found = tool.call("echo", {"text": "two"})
     assert (found.error, found.text) == (False, "two")
     tool.close()
+
+
+def test_a_closed_tool_keeps_no_connection(over_http: Callable[[], str]) -> None:
+    address = over_http()
+    port = int(address.split(":")[2].removesuffix("/mcp"))
+
+    def connected() -> int:
+        open_here = psutil.Process().net_connections("tcp")
+        return sum(bool(one.raddr) and one.raddr.port == port for one in open_here)
+
+    tool = MCPTool(address)
+    assert tool.call("echo", {"text": "one"}).text == "one"
+    assert connected() > 0
+    tool.close()
+    assert connected() == 0
 
 
 def test_another_address_of_the_server_says_its_status(over_http: Callable[[], str]) -> None:
