@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import gem
 from gem.agents import Request, has_expert, make_agent
-from gem.agents.experts import fifteen_puzzle, sokoban
+from gem.agents.experts.games import fifteen_puzzle, sokoban
 from gem.errors import EnvironmentFailure
 
 Result = TypeVar("Result")

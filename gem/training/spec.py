@@ -132,7 +132,8 @@ class TrainingSpec(BaseModel):
     )
 
     model: str = Field(
-        default=NANO_BASE, description="nano-base, -wide, -large or -tools, a folder, or the id of a hub's model."
+        default=NANO_BASE,
+        description="nano-base, -wide, -large, -tools or -reader, a folder, or an id of a hub.",
     )
     lora_rank: int = Field(
         default=0, ge=0, le=512, description="Rank of low-rank adapters, which alone are trained; 0 trains all weights."

@@ -8,7 +8,7 @@ import pytest
 
 from gem.agents import make_agent
 from gem.agents.agent import Request
-from gem.agents.experts.kuhn_poker import aggressive_probability
+from gem.agents.experts.duels.kuhn_poker import aggressive_probability
 from gem.envs.duels.kuhn_poker import KuhnPoker
 from gem.envs.multiagent import MultiAgentEnv
 from gem.errors import InvalidArgument

@@ -7,8 +7,8 @@ import pytest
 
 import gem
 from gem.agents import Request, has_expert, make_agent
-from gem.agents.experts import minesweeper_counting, sokoban
-from gem.agents.experts.minesweeper_end import list_arrangements
+from gem.agents.experts.games import minesweeper_counting, sokoban
+from gem.agents.experts.games.minesweeper_end import list_arrangements
 from gem.errors import InvalidArgument
 from gem.rollout import EpisodeRequest, rollout
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import gem
-from gem.agents.experts.sokoban import Room, solve
+from gem.agents.experts.games.sokoban import Room, solve
 from gem.envs.games import sokoban_rooms
 from gem.envs.games.sokoban_rooms import cells_of, solvable_states
 from gem.errors import EnvironmentFailure

@@ -1,7 +1,7 @@
 """Experts: one scripted solver for each game, which plays well without access to hidden information.
 
 A solver is a function from an environment to a decision. It reads only what the player can see, and the contract tests
-check this: they change what is hidden and expect the same decision. Begin reading at `guess_the_number`.
+check this: they change what is hidden and expect the same decision. Begin reading at `games.guess_the_number`.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from typing import Any
 
 from gem import registry
 from gem.agents.agent import Decision, Request
-from gem.agents.experts.connect_four import search_deeper
-from gem.agents.experts.crosswords import fit_words
-from gem.agents.experts.fifteen_puzzle import slide_shortest
-from gem.agents.experts.game_2048 import expectimax
-from gem.agents.experts.guess_the_number import halve
-from gem.agents.experts.hangman import guess_letter_or_word
-from gem.agents.experts.kuhn_poker import play_equilibrium
+from gem.agents.experts.duels.connect_four import search_deeper
+from gem.agents.experts.duels.kuhn_poker import play_equilibrium
+from gem.agents.experts.duels.negotiation import concede_slowly
+from gem.agents.experts.duels.prisoners_dilemma import repay
+from gem.agents.experts.duels.tic_tac_toe import search_all
+from gem.agents.experts.games.crosswords import fit_words
+from gem.agents.experts.games.fifteen_puzzle import slide_shortest
+from gem.agents.experts.games.game_2048 import expectimax
+from gem.agents.experts.games.guess_the_number import halve
+from gem.agents.experts.games.hangman import guess_letter_or_word
+from gem.agents.experts.games.mastermind import guess_code
+from gem.agents.experts.games.minesweeper import deduce
+from gem.agents.experts.games.sokoban import plan_ahead
+from gem.agents.experts.games.sudoku import complete
+from gem.agents.experts.games.tower_of_hanoi import move_shortest
+from gem.agents.experts.games.wiki_game import search_links
+from gem.agents.experts.games.word_search import read_lines
+from gem.agents.experts.games.wordle import guess_word
 from gem.agents.experts.logic import derive_statement
-from gem.agents.experts.mastermind import guess_code
-from gem.agents.experts.minesweeper import deduce
-from gem.agents.experts.negotiation import concede_slowly
-from gem.agents.experts.prisoners_dilemma import repay
 from gem.agents.experts.questions import look_up
 from gem.agents.experts.retail import serve
-from gem.agents.experts.sokoban import plan_ahead
-from gem.agents.experts.sudoku import complete
-from gem.agents.experts.tic_tac_toe import search_all
 from gem.agents.experts.tools import search_question
-from gem.agents.experts.tower_of_hanoi import move_shortest
 from gem.agents.experts.web_shop import shop_around
-from gem.agents.experts.wiki_game import search_links
-from gem.agents.experts.word_search import read_lines
-from gem.agents.experts.wordle import guess_word
 from gem.envs.problems import LOGIC_DEPTHS, QA
 from gem.envs.with_tools import SEARCH
 from gem.errors import InvalidArgument

@@ -9,8 +9,8 @@ import pytest
 
 import gem
 from gem.agents import Request, make_agent
-from gem.agents.experts import kuhn_poker, negotiation
-from gem.agents.experts.connect_four import MAX_NODES, choose
+from gem.agents.experts.duels import kuhn_poker, negotiation
+from gem.agents.experts.duels.connect_four import MAX_NODES, choose
 from gem.envs.duels.connect_four import ConnectFour
 from gem.envs.duels.negotiation import TOTAL, Negotiation, item_counts, value_pairs, worth
 from gem.rng import SplitMix64, choice, randbelow

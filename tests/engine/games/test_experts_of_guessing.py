@@ -10,7 +10,7 @@ import pytest
 
 import gem
 from gem.agents import Request, make_agent
-from gem.agents.experts.fifteen_puzzle import solve
+from gem.agents.experts.games.fifteen_puzzle import solve
 from gem.envs.games.fifteen_puzzle import GAP, Board, goal, slide, slides
 
 EXPERT = make_agent("expert")

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 import gem
-from gem.agents.experts.fifteen_puzzle import solve
+from gem.agents.experts.games.fifteen_puzzle import solve
 from gem.envs.games.fifteen_puzzle import FifteenPuzzle, goal
 
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 import gem
-from gem.agents.experts.wiki_game import search_links
+from gem.agents.experts.games.wiki_game import search_links
 from gem.data import wiki
 from gem.data.wiki import bundled
 from gem.data.wiki.kiwix import KiwixGraph

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gem.agents.agent import Decision
-from gem.agents.experts.partition import most_informative_guess
+from gem.agents.experts.games.partition import most_informative_guess
 from gem.envs.games.mastermind import Code, Mastermind, Pegs, count_pegs
 
 MAX_CODES = 2_000

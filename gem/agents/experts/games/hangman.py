@@ -12,7 +12,7 @@ from collections import defaultdict
 from functools import lru_cache
 
 from gem.agents.agent import Decision
-from gem.agents.experts.partition import entropy
+from gem.agents.experts.games.partition import entropy
 from gem.data import words
 from gem.envs.games.hangman import ALPHABET, HIDDEN, Hangman
 

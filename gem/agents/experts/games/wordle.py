@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice, product
 
 from gem.agents.agent import Decision
-from gem.agents.experts.partition import most_informative_guess
+from gem.agents.experts.games.partition import most_informative_guess
 from gem.data import words
 from gem.envs.games.wordle import GREEN, GREY, Wordle, mark
 

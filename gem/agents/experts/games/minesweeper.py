@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from gem.agents.agent import Decision
-from gem.agents.experts.minesweeper_counting import (
+from gem.agents.experts.games.minesweeper_counting import (
     Board,
     MineConstraint,
     count_arrangements,
@@ -26,7 +26,7 @@ from gem.agents.experts.minesweeper_counting import (
     mine_risks,
     split_components,
 )
-from gem.agents.experts.minesweeper_end import Endgame, list_arrangements
+from gem.agents.experts.games.minesweeper_end import Endgame, list_arrangements
 from gem.envs.games.minesweeper import FLAG, Minesweeper
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gem.agents.experts.minesweeper_counting import Board, Component, ComponentSearch, binomial, combine_counts
+from gem.agents.experts.games.minesweeper_counting import Board, Component, ComponentSearch, binomial, combine_counts
 from gem.envs.games.minesweeper import neighbours
 
 MAX_ARRANGEMENTS = 60
