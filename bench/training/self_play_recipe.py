@@ -47,6 +47,7 @@ def show(found: SelfPlayResult, promised: SelfPlayResult | None) -> bool:
         [
             f"{one.seed}",
             f"{one.before.lost} to {one.after.lost}",
+            "–" if one.greedy is None else f"{one.greedy.lost}",
             f"{_written(one.exploitability_before)} to {_written(one.exploitability_after)}",
             f"{one.cpu_seconds:.0f}",
             said or "pass",
@@ -54,7 +55,15 @@ def show(found: SelfPlayResult, promised: SelfPlayResult | None) -> bool:
         for one, said in zip(found.seeds, verdicts, strict=True)
     ]
     table(
-        [f"{found.recipe}, seed", f"lost of {found.episodes} to {found.opponent}", "exploitability", "CPU s", ""], rows
+        [
+            f"{found.recipe}, seed",
+            f"lost of {found.episodes} to {found.opponent}",
+            "greedy",
+            "exploitability",
+            "CPU s",
+            "",
+        ],
+        rows,
     )
     return not any(verdicts)
 
@@ -82,6 +91,7 @@ def _trained(name: str, seed: int, place: Path) -> SelfPlaySeedResult:
         seed=seed,
         before=_played(spec.model, spec),
         after=_played(last, spec),
+        greedy=_played(last, spec, temperature=0.0),
         exploitability_before=_exploitability(spec.model, spec),
         exploitability_after=_exploitability(last, spec),
         cpu_seconds=round(metrics[-1]["cpu_seconds"], 1),
@@ -91,10 +101,10 @@ def _trained(name: str, seed: int, place: Path) -> SelfPlaySeedResult:
     return result
 
 
-def _played(path: str | Path, spec: TrainingSpec) -> Tally:
+def _played(path: str | Path, spec: TrainingSpec, temperature: float | None = None) -> Tally:
     from gem.training.study.evaluation import play
 
-    return tally(play(path, spec, episodes=EPISODES))
+    return tally(play(path, spec, episodes=EPISODES, temperature=temperature))
 
 
 def tally(records: Iterable[EpisodeRecord]) -> Tally:

@@ -126,6 +126,8 @@ class SelfPlaySeedResult(BaseModel):
     before: Tally
     """Games against the opponent on held-out seeds, as the policy was before the training."""
     after: Tally
+    greedy: Tally | None = None
+    """As `after`, with the most probable response of each turn; None in records that are older than this field."""
     exploitability_before: float | None = None
     """See `gem.training.study.exploitability`; None in games where it is not computed."""
     exploitability_after: float | None = None
@@ -158,6 +160,7 @@ class SelfPlayResult(BaseModel):
             "opponent": self.opponent,
             "lost_before": round(first.before.lost / self.episodes, 3),
             "lost_after": [round(one.after.lost / self.episodes, 3) for one in self.seeds],
+            "lost_greedy": [one.greedy and round(one.greedy.lost / self.episodes, 3) for one in self.seeds],
             "exploitability_before": first.exploitability_before,
             "exploitability_after": [one.exploitability_after for one in self.seeds],
             "cpu_seconds": [round(one.cpu_seconds) for one in self.seeds],
@@ -190,6 +193,9 @@ class SelfPlayResult(BaseModel):
             f"and {lost} after the training, in {seconds} CPU seconds; {len(self.seeds)} "
             f"seed{'s' * (len(self.seeds) > 1)}."
         ]
+        greedy = [str(one.greedy.lost) for one in self.seeds if one.greedy is not None]
+        if greedy:
+            sentences.append(f"With the most probable response of each turn it loses {', '.join(greedy)}.")
         before = self.seeds[0].exploitability_before
         after = [one.exploitability_after for one in self.seeds if one.exploitability_after is not None]
         if before is not None and after:

@@ -88,7 +88,12 @@ def test_a_result_of_self_play_says_what_is_lost_and_what_a_best_opponent_wins()
     )
     assert self_play_result(10, exploitability=None).in_words.endswith("in 200 CPU seconds; 1 seed.")
     assert found.expected["lost_after"] == [0.02, 0.0]
+    assert found.expected["lost_greedy"] == [None, None]
     assert found.expected["exploitability_after"] == [0.1, 0.1]
+    (one,) = self_play_result(10).seeds
+    greedy = found.model_copy(update={"seeds": (one.model_copy(update={"greedy": Tally(won=0, tied=495, lost=5)}),)})
+    assert "; 1 seed. With the most probable response of each turn it loses 5. A best" in greedy.in_words
+    assert greedy.expected["lost_greedy"] == [0.01]
 
 
 @pytest.mark.parametrize(
