@@ -69,7 +69,7 @@ def test_a_locked_job_keeps_no_other_from_its_recovery(submit: Submit) -> None:
     with locked_elsewhere(stuck):
         began = monotonic()
         assert recovery.reap() == 1
-        assert monotonic() - began < 20 * LOCK_SECONDS
+        assert monotonic() - began < 100 * LOCK_SECONDS
         assert Shard.objects.get(pk=other.pk).state == Shard.State.QUEUED
         assert Shard.objects.get(pk=stuck.pk).state == Shard.State.RUNNING
     assert recovery.reap() == 1

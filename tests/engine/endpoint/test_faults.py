@@ -91,9 +91,9 @@ def test_it_waits_as_long_as_the_server_asks(agent_of: MakeAgent) -> None:
 
 def test_it_does_not_wait_longer_than_its_patience(agent_of: MakeAgent) -> None:
     started = time.monotonic()
-    (record,) = rollout(agent_of("429-long", patience=5.0), ONE)
+    (record,) = rollout(agent_of("429-long", patience=60.0), ONE)
     assert "answered 429" in record.failure
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 60  # the server asked for an hour
 
 
 def test_a_request_that_cannot_succeed_is_sent_once(server: ModelServer, agent_of: MakeAgent) -> None:

@@ -78,9 +78,7 @@ def test_abstract_sockets_of_the_host_cannot_be_reached() -> None:
 
 
 def test_a_fork_bomb_stays_in_its_cage() -> None:
-    before = time.monotonic()
     done = run(":(){ :|:& };:; sleep 1; echo still here")
-    assert time.monotonic() - before < 15
     assert done.status in ("ended", "timeout", "memory")
     assert run("echo fine").output == "fine\n"
 
