@@ -7,6 +7,7 @@ import json
 import threading
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,11 +31,13 @@ class Counting:
     def __init__(self, action: dict[str, Any]) -> None:
         self.action, self.sessions, self.answer_with = action, 0, ""
         self.resets: list[dict[str, Any]] = []
+        self.tokens: set[str] = set()
         self.server: Server = serve(self._talk, "127.0.0.1", 0, process_request=self._read)
         self.url = f"http://127.0.0.1:{self.server.socket.getsockname()[1]}/count"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def _read(self, _: ServerConnection, request: Request) -> Response | None:
+        self.tokens.add(request.headers.get("Authorization", ""))
         if request.path != "/count/schema":
             return None
         body = json.dumps({"action": self.action}).encode()
@@ -59,9 +62,11 @@ class Counting:
 
 
 @pytest.fixture(autouse=True)
-def on_a_machine_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No site in this process says which servers may be connected to."""
-    monkeypatch.delenv("GEM_OPENENV_ADDRESSES", raising=False)
+def on_a_machine_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No site says which servers may be connected to, and there is no token of whoever runs the tests."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in ("GEM_OPENENV_ADDRESSES", "GEMWEB_URL", "GEMWEB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -89,6 +94,25 @@ def test_a_reset_sends_what_the_server_takes_besides_a_seed(counting: Counting) 
     env.reset(seed=3)
     assert counting.resets == [{"record": False, "seed": 3}]
     env.close()
+
+
+def test_the_token_of_a_site_is_sent_to_this_site_alone(counting: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMWEB_TOKEN", "gw_secret")
+    gem.make(f"openenv:{counting.url}").reset(seed=3)
+    monkeypatch.setenv("GEMWEB_URL", "http://127.0.0.1:1")
+    gem.make(f"openenv:{counting.url}").reset(seed=3)
+    assert counting.tokens == {""}
+    monkeypatch.setenv("GEMWEB_URL", counting.url.removesuffix("/count"))
+    counting.tokens.clear()
+    gem.make(f"openenv:{counting.url}").reset(seed=3)
+    assert counting.tokens == {"Bearer gw_secret"}
+
+
+@pytest.mark.parametrize("address", ["https://site.example/openenv/gw_a-B_c/game:Sokoban-v0", "https:++a.example+gw_x"])
+def test_an_id_has_no_token_because_records_have_ids(address: str) -> None:
+    with pytest.raises(InvalidArgument, match="Leave the token out of the address") as refused:
+        gem.make(f"openenv:{address}")
+    assert "gw_" not in str(refused.value)
 
 
 def test_the_turn_limit_is_ours(counting: Counting) -> None:
