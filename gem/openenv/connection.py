@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
+import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,7 +16,7 @@ from gem.net.credentials import token_at
 from gem.net.errors import ConnectionFailed, SocketRefused
 from gem.net.http import GuardedClient, HttpError
 from gem.openenv.wire import CAPACITY_REACHED, frame
-from gem.tools.mcp.loop import wait
+from gem.tools.mcp.loop import submit, wait
 
 MAX_BYTES = 4 * 1024 * 1024
 GRACE_SECONDS = 5.0
@@ -50,6 +52,8 @@ class Connection:
         self._url, self._timeout = url, timeout
         self._client = GuardedClient(guard)
         self._socket: Any = None
+        self._finalizer = weakref.finalize(self, _abandon, self._client, os.getpid())  # for what nobody closes
+        self._finalizer.atexit = False
         token = token_at(url)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
@@ -95,6 +99,7 @@ class Connection:
 
     def close(self) -> None:
         """End the session."""
+        self._finalizer.detach()
         try:
             self._run(self._close())
         except EnvironmentFailure:
@@ -151,6 +156,12 @@ class Connection:
             raise EnvironmentFailure(f"The server at {self._url} did not answer.") from error
         except (ValueError, RecursionError) as error:
             raise EnvironmentFailure(f"The server at {self._url} sent something that is not JSON.") from error
+
+
+def _abandon(client: GuardedClient, process: int) -> None:
+    """Close the client of a session that nobody has closed, without waiting; a forked process leaves that to others."""
+    if os.getpid() == process:
+        submit(client.close())
 
 
 def _says_it_is_full(reply: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,7 @@ class Counting:
     """A server on which an episode is a sum that has to reach its seed."""
 
     def __init__(self, action: dict[str, Any]) -> None:
-        self.action, self.sessions, self.answer_with = action, 0, ""
+        self.action, self.sessions, self.sessions_ended, self.answer_with = action, 0, 0, ""
         self.resets: list[dict[str, Any]] = []
         self.tokens: set[str] = set()
         self.server: Server = serve(self._talk, "127.0.0.1", 0, process_request=self._read)
@@ -45,6 +46,12 @@ class Counting:
 
     def _talk(self, connection: ServerConnection) -> None:
         self.sessions += 1
+        try:
+            self._play(connection)
+        finally:
+            self.sessions_ended += 1
+
+    def _play(self, connection: ServerConnection) -> None:
         goal = total = 0
         for text in connection:
             message = json.loads(text)
@@ -113,6 +120,19 @@ def test_an_id_has_no_token_because_records_have_ids(address: str) -> None:
     with pytest.raises(InvalidArgument, match="Leave the token out of the address") as refused:
         gem.make(f"openenv:{address}")
     assert "gw_" not in str(refused.value)
+
+
+def test_an_episode_that_nobody_ends_keeps_no_session(counting: Counting, caplog: pytest.LogCaptureFixture) -> None:
+    env = gem.make(f"openenv:{counting.url}")
+    env.reset(seed=3)
+    assert (counting.sessions, counting.sessions_ended) == (1, 0)
+    del env
+    gc.collect()
+    deadline = time.monotonic() + 10
+    while not counting.sessions_ended and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert counting.sessions_ended == 1
+    assert "Unclosed" not in caplog.text
 
 
 def test_the_turn_limit_is_ours(counting: Counting) -> None:
