@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import threading
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
@@ -46,10 +48,9 @@ class Counting:
 
     def _talk(self, connection: ServerConnection) -> None:
         self.sessions += 1
-        try:
+        with contextlib.suppress(ConnectionClosed):
             self._play(connection)
-        finally:
-            self.sessions_ended += 1
+        self.sessions_ended += 1
 
     def _play(self, connection: ServerConnection) -> None:
         goal = total = 0
