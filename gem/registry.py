@@ -28,6 +28,8 @@ ALLOWED_VALUES = {"replay": get_args(Replay), "cost": get_args(Cost), "turns": g
 REMOTE = "openenv:"
 """The beginning of ids of environments on servers of OpenEnv, such as `openenv:http:++127.0.0.1:8000`. They are not in
 the registry: `openenv:` with any address names one."""
+TOKEN = re.compile(r"/gw_[\w-]+(/|$)")
+"""The token of a site in an address, which other clients of OpenEnv may need there."""
 REMOTE_CLASS = "gem.openenv.remote:RemoteOpenEnv"
 NOT_REGISTERED = "No environment is registered as"
 """The beginning of the message of `UnknownEnvironment`, by which the command line recognizes it in other messages."""
@@ -321,6 +323,11 @@ def _remote_spec(env_id: str) -> EnvSpec:
 
     address = env_id.removeprefix(REMOTE)
     url = check_url(address if "/" in address else address.replace("+", "/"))
+    if TOKEN.search(url):
+        raise InvalidArgument(
+            "Leave the token out of the address: ids are kept in records and shown with them. The token of a site is "
+            "that of GEMWEB_URL and GEMWEB_TOKEN, or of gemweb login."
+        )
     own_id = REMOTE + url.replace("/", "+")
     if not ID.fullmatch(own_id):
         raise InvalidArgument(

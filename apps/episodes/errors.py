@@ -63,6 +63,12 @@ class SeatTaken(Refusal):
     title = "This seat is taken"
 
 
+class AlreadySeated(SeatTaken):
+    """The person plays in this episode already, from another seat."""
+
+    title = "You play here already"
+
+
 class Sealed(Refusal):
     """The request would reveal a secret of one seat to another while the episode runs."""
 

@@ -15,6 +15,7 @@ from apps.admission.models import name_of
 from apps.agents.models import Agent
 from apps.episodes import branches, operations
 from apps.episodes.errors import (
+    AlreadySeated,
     EpisodeEnded,
     NothingToUndo,
     NotYourTurn,
@@ -27,6 +28,7 @@ from apps.episodes.errors import (
 from apps.episodes.models import Batch, Episode, Seat
 from apps.episodes.operations import Occupant
 from apps.episodes.restore import restore
+from apps.episodes.visibility import own_seat
 from apps.play import once, pending
 from apps.play.models import OpenInvitation
 from apps.play.people.names import name_of_guest
@@ -150,23 +152,31 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
     """Take a free seat. Nothing changes if this person already has it.
 
     Raises:
-        NotFound, EpisodeEnded, SeatTaken: the seat was not taken.
+        NotFound, EpisodeEnded, SeatTaken, AlreadySeated: the seat was not taken.
     """
     episode = operations.lock(episode_id)
     seats = list(episode.seats.select_related("agent").select_for_update(of=("self",)).order_by("number"))
-    own = next((seat for seat in seats if seat.belongs_to(user, visitor)), None)
-    if own is not None and own.number == number:
+    if own_seat(episode, user, visitor, seats) == number:
         return episode
-    if own is not None:
-        raise SeatTaken("You already have the other seat. Send the link to the person you want to play against.")
-    if episode.over:
-        raise EpisodeEnded("The episode ended before anybody took this seat. You can start another one.")
-    if number >= len(seats) or not seats[number].is_free:
-        raise SeatTaken("Somebody else has taken this seat. You can watch the episode or start your own.")
+    check_seat(episode, number, seats, user=user, visitor=visitor)
     occupant = _person(user, visitor)
     episode.seats.filter(number=number).update(user=occupant.user, visitor=occupant.visitor, name=occupant.name)
     OpenInvitation.objects.filter(pk=episode.pk).delete()
     return operations.touch(episode)
+
+
+def check_seat(episode: Episode, number: int, seats: Sequence[Seat], *, user: Viewer, visitor: str) -> None:
+    """Check that this person may take a seat; `seats` are those of the episode in their order.
+
+    Raises:
+        SeatTaken, EpisodeEnded, AlreadySeated: they may not.
+    """
+    if number >= len(seats) or not seats[number].is_free:
+        raise SeatTaken("Somebody else has taken this seat.")
+    if episode.over:
+        raise EpisodeEnded("The episode ended before anybody took this seat.")
+    if own_seat(episode, user, visitor, seats) is not None:
+        raise AlreadySeated("You already have the other seat. Send the link to the person you want to play against.")
 
 
 def take_turn(

@@ -163,16 +163,25 @@ def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> 
     if not invitations.holds(episode_id, number, signature):
         raise Http404(invitations.NO_LINK)
     episode = invited_to(episode_id)
-    if own_seat(episode, request.user, visitors.known(request)) == number:
+    user, visitor = request.user, visitors.known(request)
+    own, refusal = own_seat(episode, user, visitor), None
+    if own == number:
         return redirect(episode)
-    refusal = None
-    if request.method == "POST":
-        try:
-            operations.join(episode_id, number, user=request.user, visitor=visitors.key(request))
+    is_seen = Episode.objects.visible_to(user, visitor).filter(pk=episode_id).exists()
+    try:
+        if request.method == "POST":
+            operations.join(episode_id, number, user=user, visitor=visitors.key(request))
             return redirect(episode)
-        except Refusal as error:
-            refusal = error
-    context = {"episode": episode, "shot": public_snapshot(episode), "number": number, "notice": refusal}
+        seats = list(episode.seats.select_related("agent").order_by("number"))
+        operations.check_seat(episode, number, seats, user=user, visitor=visitor)
+    except Refusal as error:
+        if own is not None:
+            messages.info(request, error.sentence)
+            return redirect(episode)
+        if not is_seen:
+            raise Http404(f"{error.sentence} Only the people who play can see the episode.") from error
+        refusal = error
+    context = {"episode": episode, "shot": public_snapshot(episode), "is_seen": is_seen, "notice": refusal}
     return render(request, "play/join.html", context, status=refusal.status if refusal else 200)
 
 

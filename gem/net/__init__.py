@@ -1,4 +1,5 @@
 """HTTP requests to addresses that other people chose.
 
-`http` is the client, and `addresses` decides which network addresses it may connect to.
+`http` is the client, `addresses` decides which network addresses it may connect to, and `credentials` has the tokens of
+gemweb sites.
 """

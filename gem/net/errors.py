@@ -36,6 +36,10 @@ class InvalidHttpResponse(HttpError):
     """The response is not valid HTTP, or compressed."""
 
 
+class SocketRefused(InvalidHttpResponse):
+    """The server answered the request for a WebSocket with a page."""
+
+
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
     """The response of a server."""

@@ -24,6 +24,7 @@ from gem.net.errors import (
     RequestTimedOut,
     ResponseTooLarge,
     ServerUnreachable,
+    SocketRefused,
 )
 
 CONNECT_TIMEOUT_SECONDS = 10.0
@@ -87,7 +88,7 @@ class GuardedSession:
         except TimeoutError as error:
             raise RequestTimedOut(f"The server did not answer within {timeout_seconds:g} s.") from error
         except aiohttp.WSServerHandshakeError as error:
-            raise InvalidHttpResponse(f"The server refused the WebSocket with status {error.status}.") from error
+            raise SocketRefused(f"The server refused the WebSocket with status {error.status}.") from error
         except aiohttp.ClientError as error:
             raise _http_error(error) from error
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
+import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gem.errors import EnvironmentFailure, ServerNotThere
 from gem.net.addresses import AddressGuard
-from gem.net.errors import ConnectionFailed
+from gem.net.credentials import token_at
+from gem.net.errors import ConnectionFailed, SocketRefused
 from gem.net.http import GuardedClient, HttpError
 from gem.openenv.wire import CAPACITY_REACHED, frame
-from gem.tools.mcp.loop import wait
+from gem.tools.mcp.loop import submit, wait
 
 MAX_BYTES = 4 * 1024 * 1024
 GRACE_SECONDS = 5.0
 CAPACITY_PATIENCE = 1.0
 """A full server is asked again for so many seconds: the session that was just closed is free a moment later."""
 RETRY_SECONDS = 0.05
+SITES_PATH = "/openenv/"
+"""The path at which a site of gemweb has its environments."""
 
 Answer = dict[str, Any]
 """The `data` of an observation: `observation`, `reward` and `done`."""
@@ -36,6 +41,8 @@ class Response(NamedTuple):
 class Connection:
     """A session with a server, over a WebSocket in the event loop of this process; it opens with the first message.
 
+    The server of a site gets the token that this machine has for it (`gem.net.credentials.token_at`).
+
     Args:
         url: the address of the server, without a slash at the end.
         timeout: seconds that an answer may take.
@@ -45,6 +52,10 @@ class Connection:
         self._url, self._timeout = url, timeout
         self._client = GuardedClient(guard)
         self._socket: Any = None
+        self._finalizer = weakref.finalize(self, _abandon, self._client, os.getpid())  # for what nobody closes
+        self._finalizer.atexit = False
+        token = token_at(url)
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def action_schema(self) -> dict[str, Any]:
         """What the server says of its actions, as JSON schema; empty if it says nothing.
@@ -88,13 +99,16 @@ class Connection:
 
     def close(self) -> None:
         """End the session."""
+        self._finalizer.detach()
         try:
             self._run(self._close())
         except EnvironmentFailure:
             return  # it has ended anyway
 
     async def _read(self, path: str) -> Response:
-        sent = self._client.send("GET", f"{self._url}{path}", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES)
+        sent = self._client.send(
+            "GET", f"{self._url}{path}", self._headers, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
+        )
         async with sent as response:
             body = b"".join([part async for part in response.body])
         try:
@@ -114,7 +128,7 @@ class Connection:
     async def _reply_to(self, text: str) -> dict[str, Any]:
         if self._socket is None:
             self._socket = await self._client.open_socket(
-                f"{self._url}/ws", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
+                f"{self._url}/ws", self._headers, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
             )
         reply = json.loads(await self._socket.ask(text, self._timeout))
         return reply if isinstance(reply, dict) else {}
@@ -133,12 +147,21 @@ class Connection:
             return wait(work, 2 * self._timeout + GRACE_SECONDS)
         except ConnectionFailed as error:
             raise ServerNotThere(f"The server at {self._url}: {error}") from error
+        except SocketRefused as error:
+            hint = "" if SITES_PATH in self._url else f" On a site of gemweb, the address ends with {SITES_PATH}ENV_ID."
+            raise EnvironmentFailure(f"The server at {self._url}: {error}{hint}") from error
         except HttpError as error:
             raise EnvironmentFailure(f"The server at {self._url}: {error}") from error
         except TimeoutError as error:
             raise EnvironmentFailure(f"The server at {self._url} did not answer.") from error
         except (ValueError, RecursionError) as error:
             raise EnvironmentFailure(f"The server at {self._url} sent something that is not JSON.") from error
+
+
+def _abandon(client: GuardedClient, process: int) -> None:
+    """Close the client of a session that nobody has closed, without waiting; a forked process leaves that to others."""
+    if os.getpid() == process:
+        submit(client.close())
 
 
 def _says_it_is_full(reply: Mapping[str, Any]) -> bool:

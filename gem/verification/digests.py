@@ -208,12 +208,12 @@ def inclusions(leaves: Iterable[Leaf], wanted: Iterable[tuple[str, int]]) -> dic
     """
     ordered = _in_order(leaves)
     places = {leaf.key: place for place, leaf in enumerate(ordered)}
-    hashes = [leaf.hash for leaf in ordered]
+    tree = merkle.Tree(leaf.hash for leaf in ordered)
     found = {}
     for key in wanted:
         if key not in places:
             raise InvalidData(f"The row has no episode {key[1]} of {key[0]}.")
-        path = merkle.inclusion_proof(hashes, places[key])
+        path = tree.inclusion_proof(places[key])
         found[key] = Inclusion(places[key], len(ordered), tuple(node.hex() for node in path))
     return found
 

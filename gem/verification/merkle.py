@@ -42,28 +42,30 @@ def root(leaf_hashes: Iterable[bytes]) -> bytes:
     return node
 
 
-def inclusion_proof(leaf_hashes: Sequence[bytes], place: int) -> list[bytes]:
-    """Return the hashes that lead from a leaf to the root, beginning beside the leaf: `PATH(m, D[n])` of the RFC.
+class Tree:
+    """A tree with all its nodes, which takes one hash for each leaf; then a proof takes none."""
 
-    Args:
-        place: the place of the leaf, from 0.
+    def __init__(self, leaf_hashes: Iterable[bytes]) -> None:
+        self._levels = [list(leaf_hashes)]
+        """The nodes from the leaves up. The last one of an odd number stands in the next level as it is."""
+        while len(below := self._levels[-1]) > 1:
+            pairs = zip(below[::2], below[1::2], strict=False)
+            self._levels.append([node_hash(*pair) for pair in pairs] + below[len(below) & ~1 :])
 
-    Raises:
-        InvalidArgument: if there is no such leaf.
-    """
-    if not 0 <= place < len(leaf_hashes):
-        raise InvalidArgument(f"The tree has {len(leaf_hashes)} leaves, so there is none with the place {place}.")
-    path: list[bytes] = []
-    first, end = 0, len(leaf_hashes)
-    while end - first > 1:
-        middle = first + (1 << (end - first - 1).bit_length() - 1)  # the largest power of 2 below their number
-        if place < middle:
-            path.append(root(leaf_hashes[middle:end]))
-            end = middle
-        else:
-            path.append(root(leaf_hashes[first:middle]))
-            first = middle
-    return path[::-1]
+    def inclusion_proof(self, place: int) -> list[bytes]:
+        """Return the hashes that lead from a leaf to the root, beginning beside the leaf: `PATH(m, D[n])` of the RFC.
+
+        Args:
+            place: the place of the leaf, from 0.
+
+        Raises:
+            InvalidArgument: if there is no such leaf.
+        """
+        size = len(self._levels[0])
+        if not 0 <= place < size:
+            raise InvalidArgument(f"The tree has {size} leaves, so there is none with the place {place}.")
+        besides = ((level, (place >> height) ^ 1) for height, level in enumerate(self._levels))
+        return [level[beside] for level, beside in besides if beside < len(level)]
 
 
 def root_from_proof(leaf: bytes, place: int, size: int, path: Sequence[bytes]) -> bytes | None:

@@ -33,7 +33,7 @@ class _LoopThread:
 
 
 _loop_thread: _LoopThread | None = None
-_loop_thread_lock = threading.Lock()
+_loop_thread_lock = threading.RLock()  # a finalizer may run, and submit something, while its thread holds the lock
 
 
 def running_loop() -> asyncio.AbstractEventLoop:

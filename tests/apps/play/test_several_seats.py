@@ -12,6 +12,7 @@ from apps.play.shows.operations import CannotPlay
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person, notice
 from tests.apps.play.seats import act_for_agents, pair
+from tests.html import tight
 
 TICTACTOE, DILEMMA = "duel:TicTacToe-v0", "duel:PrisonersDilemma-v0"
 ONE_SEAT = "game:GuessTheNumber-v0-hard"
@@ -241,6 +242,48 @@ def test_the_first_who_opens_the_link_takes_the_seat(person: Person) -> None:
     assert 'name="action"' not in late.page(episode)
 
 
+def test_a_link_that_was_used_says_so_and_leads_on(person: Person) -> None:
+    episode = person.begin(TICTACTOE, opponent="person", seat="0")
+    link, other = person.link(episode), Person()
+    assert other.sit_down(link).status_code == 302
+    late = Person().client.get(link)
+    page = tight(late)
+    assert late.status_code == 409
+    assert "Somebody else has taken this seat. You can watch" in page
+    assert "Take the seat" not in page
+    assert f'href="{episode.get_absolute_url()}"' in page
+    assert other.client.get(link).status_code == 302, "they have the seat"
+    other.client.post(f"/play/{episode.pk}/abandon/")
+    assert "Somebody else has taken this seat. You can replay it" in tight(Person().client.get(link))
+
+
+def test_the_link_to_a_seat_that_nobody_took_ends_with_the_episode(person: Person) -> None:
+    episode = person.begin(TICTACTOE, opponent="person", seat="0")
+    link = person.link(episode)
+    person.client.post(f"/play/{episode.pk}/abandon/")
+    answer = Person().client.get(link)
+    assert answer.status_code == 409
+    assert "ended before anybody took this seat" in tight(answer)
+
+
+def test_the_link_shows_a_private_episode_only_until_its_seat_is_taken(person: Person) -> None:
+    episode = person.begin(TICTACTOE, opponent="person", seat="0", visibility="private")
+    link, other = person.link(episode), Person()
+    assert "Watch instead" not in tight(Person().client.get(link)), "they may not"
+    assert other.sit_down(link).status_code == 302
+    for answer in (Person().client.get(link), Person().client.post(link)):
+        assert answer.status_code == 404
+        assert "Somebody else has taken this seat" in tight(answer)
+        assert episode.label not in tight(answer)
+
+
+def test_the_own_link_leads_to_the_own_game_and_says_whom_it_is_for(person: Person) -> None:
+    episode = person.begin(TICTACTOE, opponent="person", seat="0")
+    answer = person.client.get(person.link(episode), follow=True)
+    assert answer.redirect_chain == [(episode.get_absolute_url(), 302)]
+    assert "Send the link to the person you want to play against" in tight(answer)
+
+
 def test_opening_the_link_takes_no_seat(person: Person) -> None:
     episode = person.begin(TICTACTOE, opponent="person", seat="0")
     Person().client.get(person.link(episode))
@@ -257,9 +300,9 @@ def test_a_seat_is_not_taken_without_its_link(person: Person) -> None:
 
 def test_nobody_plays_against_themselves_by_the_link(person: Person) -> None:
     episode = person.begin(TICTACTOE, opponent="person", seat="0")
-    answer = person.client.post(person.link(episode))
-    assert answer.status_code == 409
+    answer = person.client.post(person.link(episode), follow=True)
     assert "You already have the other seat" in answer.content.decode()
+    assert episode.seats.get(number=1).is_free
 
 
 def test_one_may_begin_while_the_other_seat_is_free(person: Person) -> None:

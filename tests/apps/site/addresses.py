@@ -310,7 +310,7 @@ FORMS: dict[str, Address] = {
     "play:new": Address("302", post=True, sent={"env_id": ENV_ID}),
     "play:watch_new": Address("302", post=True, sent={"env_id": ENV_ID, "agent": "random", "pace": "1"}),
     "duels:new": Address("302", post=True, sent={"env_id": ENV_ID, "first": "expert", "second": "random", "pace": "1"}),
-    "play:join": Address("302 302 409 302", names=("invitation", "one", "seat_token"), post=True),
+    "play:join": Address("302", names=("invitation", "one", "seat_token"), post=True),
     "leaderboard:challenge_new": Address(
         "302", post=True, sent={"benchmark": "games-easy", "agent": "mine", "kind": "model"}
     ),

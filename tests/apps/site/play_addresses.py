@@ -22,7 +22,7 @@ PLAY_TABLE: dict[str, Address] = {
     "play:actions": Address("404 404 200 404", names=("episode",)),
     "play:still_here": Address("403 403 204 403", post=True, names=("episode",)),
     "play:rematch": Address("403 403 400 403", post=True, names=("episode",)),
-    "play:join": Address("200", names=("invitation", "one", "seat_token")),
+    "play:join": Address("200 200 302 200", names=("invitation", "one", "seat_token")),
     "play:undo": Address("403 403 302 403", names=("episode",), post=True),
     "play:abandon": Address("403 403 302 403", names=("episode",), post=True),
     "play:fork": Address("302", names=("episode",), post=True, sent={"turn": "0"}),

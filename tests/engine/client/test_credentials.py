@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gem.client import credentials
-from gem.client.credentials import Login, find_login, forget, normalize, sends_in_clear, store, stored_login
 from gem.errors import UsageError
+from gem.net import credentials
+from gem.net.credentials import Login, find_login, forget, normalize, sends_in_clear, store, stored_login, token_at
 
 SITE, OTHER = "https://gemweb.example.org", "http://127.0.0.1:8123"
 
@@ -45,6 +45,17 @@ def test_what_is_given_comes_first_then_the_environment(monkeypatch: pytest.Monk
     assert find_login() == Login(OTHER, "gw_environment")
     assert find_login(token="gw_given") == Login(OTHER, "gw_given")
     assert find_login(token="") == Login(OTHER, "")
+
+
+def test_an_address_has_the_token_of_its_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    store(Login(SITE, "gw_stored"))
+    store(Login(f"{SITE}/lab", "gw_lab"))
+    monkeypatch.setenv("GEMWEB_TOKEN", "gw_environment")
+    assert token_at(f"{SITE}/openenv/x") == "gw_stored"
+    assert token_at(f"{SITE}/lab/openenv/x") == "gw_lab"
+    assert [token_at(address) for address in (f"{SITE}.evil.example/openenv/x", f"{OTHER}/openenv/x", SITE)] == [""] * 3
+    monkeypatch.setenv("GEMWEB_URL", f"{SITE}/api/v1")
+    assert token_at(f"{SITE}/openenv/x") == "gw_environment"
 
 
 @pytest.mark.parametrize("read", ["gw_a\n", " gw_a\r\n", "gw_a"])

@@ -89,7 +89,7 @@ def test_what_is_there_and_no_server_of_openenv_is_told(run: Run) -> None:
     with serving() as url:
         code, out, _ = run("check", f"{url}/elsewhere")
     assert code == 1
-    assert "The server refused the WebSocket with status 404" in out
+    assert "The server refused the WebSocket with status 404. On a site of gemweb, the address ends with" in out
 
 
 def test_every_promise_of_a_server_says_what_helps() -> None:

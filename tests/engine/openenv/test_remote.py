@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import threading
+import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import Server, ServerConnection, serve
 
@@ -28,13 +32,15 @@ class Counting:
     """A server on which an episode is a sum that has to reach its seed."""
 
     def __init__(self, action: dict[str, Any]) -> None:
-        self.action, self.sessions, self.answer_with = action, 0, ""
+        self.action, self.sessions, self.sessions_ended, self.answer_with = action, 0, 0, ""
         self.resets: list[dict[str, Any]] = []
+        self.tokens: set[str] = set()
         self.server: Server = serve(self._talk, "127.0.0.1", 0, process_request=self._read)
         self.url = f"http://127.0.0.1:{self.server.socket.getsockname()[1]}/count"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def _read(self, _: ServerConnection, request: Request) -> Response | None:
+        self.tokens.add(request.headers.get("Authorization", ""))
         if request.path != "/count/schema":
             return None
         body = json.dumps({"action": self.action}).encode()
@@ -42,6 +48,11 @@ class Counting:
 
     def _talk(self, connection: ServerConnection) -> None:
         self.sessions += 1
+        with contextlib.suppress(ConnectionClosed):
+            self._play(connection)
+        self.sessions_ended += 1
+
+    def _play(self, connection: ServerConnection) -> None:
         goal = total = 0
         for text in connection:
             message = json.loads(text)
@@ -59,9 +70,11 @@ class Counting:
 
 
 @pytest.fixture(autouse=True)
-def on_a_machine_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No site in this process says which servers may be connected to."""
-    monkeypatch.delenv("GEM_OPENENV_ADDRESSES", raising=False)
+def on_a_machine_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No site says which servers may be connected to, and there is no token of whoever runs the tests."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in ("GEM_OPENENV_ADDRESSES", "GEMWEB_URL", "GEMWEB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -89,6 +102,38 @@ def test_a_reset_sends_what_the_server_takes_besides_a_seed(counting: Counting) 
     env.reset(seed=3)
     assert counting.resets == [{"record": False, "seed": 3}]
     env.close()
+
+
+def test_the_token_of_a_site_is_sent_to_this_site_alone(counting: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMWEB_TOKEN", "gw_secret")
+    gem.make(f"openenv:{counting.url}").reset(seed=3)
+    monkeypatch.setenv("GEMWEB_URL", "http://127.0.0.1:1")
+    gem.make(f"openenv:{counting.url}").reset(seed=3)
+    assert counting.tokens == {""}
+    monkeypatch.setenv("GEMWEB_URL", counting.url.removesuffix("/count"))
+    counting.tokens.clear()
+    gem.make(f"openenv:{counting.url}").reset(seed=3)
+    assert counting.tokens == {"Bearer gw_secret"}
+
+
+@pytest.mark.parametrize("address", ["https://site.example/openenv/gw_a-B_c/game:Sokoban-v0", "https:++a.example+gw_x"])
+def test_an_id_has_no_token_because_records_have_ids(address: str) -> None:
+    with pytest.raises(InvalidArgument, match="Leave the token out of the address") as refused:
+        gem.make(f"openenv:{address}")
+    assert "gw_" not in str(refused.value)
+
+
+def test_an_episode_that_nobody_ends_keeps_no_session(counting: Counting, caplog: pytest.LogCaptureFixture) -> None:
+    env = gem.make(f"openenv:{counting.url}")
+    env.reset(seed=3)
+    assert (counting.sessions, counting.sessions_ended) == (1, 0)
+    del env
+    gc.collect()
+    deadline = time.monotonic() + 10
+    while not counting.sessions_ended and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert counting.sessions_ended == 1
+    assert "Unclosed" not in caplog.text
 
 
 def test_the_turn_limit_is_ours(counting: Counting) -> None:

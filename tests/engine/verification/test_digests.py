@@ -92,9 +92,9 @@ def test_roots_are_those_of_certificate_transparency() -> None:
 def test_every_proof_leads_to_the_root_and_to_no_other() -> None:
     for size in range(1, 40):
         hashes = [merkle.leaf_hash(bytes([number])) for number in range(size)]
-        root = merkle.root(hashes)
+        root, tree = merkle.root(hashes), merkle.Tree(hashes)
         for place in range(size):
-            path = merkle.inclusion_proof(hashes, place)
+            path = tree.inclusion_proof(place)
             assert merkle.root_from_proof(hashes[place], place, size, path) == root
             assert merkle.root_from_proof(hashes[place - 1], place, size, path) != root or size == 1
             assert merkle.root_from_proof(hashes[place], place, size, [*path, root]) is None
@@ -228,6 +228,22 @@ def test_the_digest_of_a_row_does_not_depend_on_the_order_of_its_file_and_proves
     moved = [replace(leaf, index=leaf.index + 1) for leaf in leaves]
     assert row_digests(moved).row != digests.row
     assert json.loads(json.dumps(proof._asdict()))["size"] == 14
+
+
+def test_the_proofs_of_all_episodes_take_one_hash_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaves = [Leaf("a", index, f"{index:064x}") for index in range(500)]
+    row, hashes, node_hash = row_digests(leaves).row, 0, merkle.node_hash
+
+    def counted(left: bytes, right: bytes) -> bytes:
+        nonlocal hashes
+        hashes += 1
+        return node_hash(left, right)
+
+    with monkeypatch.context() as counting:
+        counting.setattr(merkle, "node_hash", counted)
+        proofs = inclusions(leaves, [leaf.key for leaf in leaves])
+    assert hashes < len(leaves)
+    assert all(proofs[leaf.key].shows(leaf, row) for leaf in leaves)
 
 
 def test_a_row_has_no_episode_twice(record: EpisodeRecord) -> None:

@@ -86,6 +86,19 @@ def token_for(address: str) -> str:
     return os.environ.get("GEMWEB_TOKEN", "") if not url or normalize(url) == address else ""
 
 
+def token_at(address: str) -> str:
+    """Return the token of the site that an address is on: that of GEMWEB_URL, else of a login. Empty if there is none.
+
+    Raises:
+        UsageError: if the file cannot be read, or the token can be none.
+    """
+    tokens, url = _read().tokens, os.environ.get("GEMWEB_URL")
+    if url and (token := os.environ.get("GEMWEB_TOKEN")):
+        tokens[normalize(url)] = token
+    sites = [site for site in tokens if address.startswith(f"{site}/")]
+    return clean_token(tokens[max(sites, key=len)]) if sites else ""
+
+
 def stored_login(url: str | None = None) -> Login:
     """Return the server and the token that the file has: of `url`, or of the last login.
 
