@@ -311,16 +311,16 @@ def _remote_spec(env_id: str) -> EnvSpec:
     """The specification of an environment on a server of OpenEnv; its id is the address with + in place of /.
 
     Raises:
-        InvalidArgument: if the rest is no address.
+        InvalidArgument: if the rest is no address, or has a token in it.
         UnknownEnvironment: if this process connects to no server.
     """
     from gem.net.addresses import check_that_servers_are_allowed  # noqa: PLC0415 (only for such environments)
-    from gem.net.http import check_url  # noqa: PLC0415
+    from gem.net.openenv import check_address  # noqa: PLC0415
 
     check_that_servers_are_allowed()
 
     address = env_id.removeprefix(REMOTE)
-    url = check_url(address if "/" in address else address.replace("+", "/"))
+    url = check_address(address if "/" in address else address.replace("+", "/"))
     own_id = REMOTE + url.replace("/", "+")
     if not ID.fullmatch(own_id):
         raise InvalidArgument(

@@ -10,7 +10,7 @@ from django.db.models import Count
 from apps.accounts.models import Viewer
 from apps.admission.counting import one_at_a_time
 from apps.admission.models import name_of
-from apps.episodes.errors import Refusal, TurnTaken
+from apps.episodes.errors import TurnTaken
 from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import seats_of
 from apps.leaderboard import human_tries

@@ -30,7 +30,7 @@ NAMES = (
     "gem.adapters.gymnasium", "gem.adapters.pettingzoo", "gem.adapters.tokens",
     "gem.client", "gem.client.clients", "gem.client.resources.catalog", "gem.client.resources.episodes",
     "gem.client.resources.jobs", "gem.client.resources.account", "gem.client.remote_env", "gem.client.errors",
-    "gem.client.retries", "gem.client.credentials", "gem.client.events",
+    "gem.client.retries", "gem.net.credentials", "gem.client.events",
     "gem.client.events.base", "gem.client.events.episodes", "gem.client.events.jobs", "gem.client.events.trainings",
     "gem.client.schemas.base", "gem.client.schemas.account", "gem.client.schemas.catalog",
     "gem.client.schemas.episodes", "gem.client.schemas.jobs", "gem.client.schemas.scores",

@@ -181,7 +181,7 @@ def _hint(error: GemError, command: str, arguments: Mapping[str, Any], modules: 
     if isinstance(error, NotAuthenticated) and command != "login":
         return LOGIN_HINT
     if isinstance(error, NotFound):
-        from gem.client.credentials import find_login  # noqa: PLC0415 (the other commands start faster without it)
+        from gem.net.credentials import find_login  # noqa: PLC0415 (the other commands start faster without it)
 
         return "" if find_login(arguments.get("url")).token else GUEST_HINT
     return ""

@@ -15,7 +15,6 @@ from typing import Any
 
 import httpx2
 
-from gem.client.credentials import find_login
 from gem.client.remote_env import RemoteEnv
 from gem.client.resources.account import AccountResource
 from gem.client.resources.catalog import Agents, Benchmarks, Environments, Leaderboards, Uploads
@@ -32,6 +31,7 @@ from gem.client.resources.webhooks import WebhooksResource
 from gem.client.retries import Retries
 from gem.client.runners import AsyncRunner, SyncRunner
 from gem.client.transport import TIMEOUT_SECONDS
+from gem.net.credentials import find_login
 
 
 class Client(SyncRunner):

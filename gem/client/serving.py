@@ -23,8 +23,8 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from gem.client.credentials import clean_token
 from gem.client.errors import Conflict, api_error
+from gem.net.credentials import clean_token
 
 logger = logging.getLogger(__name__)
 

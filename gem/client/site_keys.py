@@ -1,6 +1,6 @@
 """The keys of a site: fetched over HTTPS, and pinned so that later checks need no network.
 
-Pinned keys are in `gemweb/keys.json`, beside the credentials (see `gem.client.credentials`).
+Pinned keys are in `gemweb/keys.json`, beside the credentials (see `gem.net.credentials`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from gem.client.credentials import credentials_path, normalize, sends_in_clear
 from gem.client.errors import UnexpectedAnswer
 from gem.client.transport import TIMEOUT_SECONDS, Runner
 from gem.errors import InvalidData, UsageError
+from gem.net.credentials import credentials_path, normalize, sends_in_clear
 from gem.verification.keys import WELL_KNOWN, SiteKeys
 
 MAX_BYTES = 100_000

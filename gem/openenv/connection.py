@@ -12,6 +12,7 @@ from gem.errors import EnvironmentFailure, ServerNotThere
 from gem.net.addresses import AddressGuard
 from gem.net.errors import ConnectionFailed
 from gem.net.http import GuardedClient, HttpError
+from gem.net.openenv import headers_for
 from gem.openenv.wire import CAPACITY_REACHED, frame
 from gem.tools.mcp.loop import wait
 
@@ -42,7 +43,7 @@ class Connection:
     """
 
     def __init__(self, url: str, guard: AddressGuard, timeout: float) -> None:
-        self._url, self._timeout = url, timeout
+        self._url, self._timeout, self._headers = url, timeout, headers_for(url)
         self._client = GuardedClient(guard)
         self._socket: Any = None
 
@@ -94,7 +95,9 @@ class Connection:
             return  # it has ended anyway
 
     async def _read(self, path: str) -> Response:
-        sent = self._client.send("GET", f"{self._url}{path}", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES)
+        sent = self._client.send(
+            "GET", f"{self._url}{path}", self._headers, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
+        )
         async with sent as response:
             body = b"".join([part async for part in response.body])
         try:
@@ -114,7 +117,7 @@ class Connection:
     async def _reply_to(self, text: str) -> dict[str, Any]:
         if self._socket is None:
             self._socket = await self._client.open_socket(
-                f"{self._url}/ws", {}, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
+                f"{self._url}/ws", self._headers, timeout_seconds=self._timeout, max_bytes=MAX_BYTES
             )
         reply = json.loads(await self._socket.ask(text, self._timeout))
         return reply if isinstance(reply, dict) else {}

@@ -18,7 +18,8 @@ def entries_of(page: HttpResponse, action: str) -> dict[str, str]:
     text = page.content.decode()
     form = text[text.index(f'action="{html.escape(action)}') :].partition("</form>")[0]
     fields = [dict(re.findall(r'(\w+)="([^"]*)"', field)) for field in re.findall("<input[^>]*>", form)]
-    entries = {field["name"]: html.unescape(field.get("value", "")) for field in fields if field.get("type") == "hidden"}
+    hidden = [field for field in fields if field.get("type") == "hidden"]
+    entries = {field["name"]: html.unescape(field.get("value", "")) for field in hidden}
     assert re.fullmatch("[0-9a-f]{32}", entries.get("idempotency_key", "")), "the form has no key"
     return {name: value for name, value in entries.items() if name != "csrfmiddlewaretoken"}
 

@@ -42,7 +42,9 @@ def test_it_trains_against_a_site_and_its_curve_is_there(
     env = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
-        "GEM_ENV_ID": f"openenv:http://{site}/openenv/{secret}/game:GuessTheNumber-v0-easy",
+        "GEM_ENV_ID": f"openenv:http://{site}/openenv/game:GuessTheNumber-v0-easy",
+        "GEMWEB_URL": f"http://{site}",
+        "GEMWEB_TOKEN": secret,
         "TRACKIO_SERVER_URL": f"http://{site}/trackio/ada?write_token={secret}",
         "TRACKIO_DIR": str(tmp_path / "trackio"),
         "TRL_EXPERIMENTAL_SILENCE": "1",

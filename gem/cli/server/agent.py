@@ -57,8 +57,8 @@ def _serve(file: Path, name: str | None, seats: int | None, url: str | None) -> 
     require_installed("gemweb agent serve", REMOTE_PACKAGES)
     import asyncio  # noqa: PLC0415 (no other command needs it)
 
-    from gem.client.credentials import find_login  # noqa: PLC0415 (needs httpx2)
     from gem.client.serving import serve  # noqa: PLC0415 (needs websockets)
+    from gem.net.credentials import find_login  # noqa: PLC0415 (needs httpx2)
 
     act = _act_of(file)
     with connect(url) as client:

@@ -41,7 +41,7 @@ def check_logged_in(url: str | None, otherwise: str = "") -> None:
     Raises:
         NotLoggedIn: there is no token for the server.
     """
-    from gem.client.credentials import NotLoggedIn, find_login  # noqa: PLC0415 (as above)
+    from gem.net.credentials import NotLoggedIn, find_login  # noqa: PLC0415 (as above)
 
     login = find_login(url)
     if not login.token:

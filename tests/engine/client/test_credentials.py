@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gem.client import credentials
-from gem.client.credentials import Login, find_login, forget, normalize, sends_in_clear, store, stored_login
 from gem.errors import UsageError
+from gem.net import credentials
+from gem.net.credentials import Login, find_login, forget, normalize, sends_in_clear, store, stored_login
 
 SITE, OTHER = "https://gemweb.example.org", "http://127.0.0.1:8123"
 

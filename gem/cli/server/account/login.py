@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(url: str | None, token: str | None) -> int:
     """Check the token and keep it in a file that only its owner can read."""
-    from gem.client import Client, credentials  # noqa: PLC0415 (the other commands start faster without it)
+    from gem.client import Client  # noqa: PLC0415 (the other commands start faster without it)
+    from gem.net import credentials  # noqa: PLC0415 (as above)
 
     server = credentials.find_login(url).url
     if credentials.sends_in_clear(server):

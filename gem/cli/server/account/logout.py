@@ -16,8 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(url: str | None, revoke: bool) -> int:
     """Delete the token from this machine, and with `revoke` from the server."""
-    from gem.client import Client, credentials  # noqa: PLC0415 (the other commands start faster without it)
+    from gem.client import Client  # noqa: PLC0415 (the other commands start faster without it)
     from gem.client.errors import NotAuthenticated  # noqa: PLC0415
+    from gem.net import credentials  # noqa: PLC0415 (as above)
 
     login = credentials.stored_login(url)
     if not login.token:

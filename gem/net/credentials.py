@@ -86,6 +86,19 @@ def token_for(address: str) -> str:
     return os.environ.get("GEMWEB_TOKEN", "") if not url or normalize(url) == address else ""
 
 
+def token_of(url: str) -> str:
+    """Return the token for a server that an address names: GEMWEB_TOKEN if GEMWEB_URL is this server, else the file's.
+
+    It is empty if there is none. GEMWEB_TOKEN alone is for no server in particular, and so not for any address.
+
+    Raises:
+        UsageError: if the file cannot be read, or `url` is no address.
+    """
+    address = normalize(url)
+    found = token_for(address) if os.environ.get("GEMWEB_URL") else ""
+    return clean_token(found or stored_login(address).token)
+
+
 def stored_login(url: str | None = None) -> Login:
     """Return the server and the token that the file has: of `url`, or of the last login.
 
