@@ -105,7 +105,7 @@ def test_all_wrong_fields_are_listed_at_once(program: Program) -> None:
     assert sentences["spec.env_ids"] == "An environment is chosen twice."
 
 
-@pytest.mark.parametrize("seed", ["7", "", True, False, 7.5])
+@pytest.mark.parametrize("seed", ["7", "", True, False, 7.5, 7.0])
 @pytest.mark.parametrize(
     ("path", "body", "field"),
     [
@@ -123,6 +123,32 @@ def test_a_seed_is_a_whole_number(program: Program, path: str, body: dict[str, A
     problem = problem_of(program.post(path, sent), 422)
     said = [(error.field, error.detail) for error in problem.errors]
     assert said == [(field, f"seed has to be a whole number, not {seed!r}.")]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "value"),
+    [
+        ("jobs", {"agent": "random", "env_ids": [ENV_ID]}, "num_envs", "5"),
+        ("jobs", {"agent": "random", "env_ids": [ENV_ID]}, "hidden_seeds", "true"),
+        ("jobs", {"agent": "random", "env_ids": [ENV_ID]}, "max_turns", 5.0),
+        ("trainings", {"spec": {"env_id": ENV_ID}}, "spec.updates", True),
+        ("trainings", {"spec": {"env_id": ENV_ID}}, "spec.self_play", 1),
+        ("trainings", {"spec": {"env_id": ENV_ID}}, "evaluate_best", "yes"),
+        ("studies", {"study": "rebn"}, "seeds", "3"),
+        ("episodes", {"env_id": ENV_ID}, "seat", "0"),
+        ("duels", {"env_id": ENV_ID, "agents": ["random", "random"]}, "lock_step", 0),
+    ],
+)
+def test_a_number_or_a_truth_value_is_no_text(
+    program: Program, path: str, body: dict[str, Any], field: str, value: Any
+) -> None:
+    name = field.removeprefix("spec.")
+    sent = {**body, "spec": {**body["spec"], name: value}} if field != name else {**body, name: value}
+    problem = problem_of(program.post(path, sent), 422)
+    kind = "true or false" if name in {"hidden_seeds", "self_play", "evaluate_best", "lock_step"} else "a whole number"
+    assert [(error.field, error.detail) for error in problem.errors] == [
+        (field, f"{name} has to be {kind}, not {value!r}.")
+    ]
 
 
 def test_the_sentences_are_those_of_the_forms(owner: User, program: Program) -> None:
