@@ -1,4 +1,4 @@
-"""Whole numbers and truth values of everything that is sent as JSON: another type is refused by the name of its field."""
+"""Whole numbers and truth values of what is sent as JSON: another type is refused, and the field is named."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import override_settings
@@ -10,7 +11,9 @@ from django.urls import reverse
 
 from apps.accounts.models import User
 from apps.api.problems import CONTENT_TYPE
+from apps.api.root import api
 from apps.api.routers import environments
+from apps.catalog.entries import CATEGORIES
 from apps.play import operations as play
 from gem.client import schemas
 from tests.apps.api.conftest import Program
@@ -70,6 +73,54 @@ def test_a_body_that_is_missing_is_named(program: Program) -> None:
 def test_a_field_is_named_as_it_was_sent(body: Any, field: str, sentence: str, program: Program) -> None:
     problem = problem_of(program.send("POST", "episodes", body), 422)
     assert [(error.field, error.detail) for error in problem.errors] == [(field, sentence)]
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "sentence"),
+    [
+        ("jobs?stat=done", "stat", "There is no parameter stat. Did you mean state?"),
+        (
+            "environments?dificulty=easy&limit=1",
+            "dificulty",
+            "There is no parameter dificulty. Did you mean difficulty?",
+        ),
+        ("episodes?env=x", "env", "There is no parameter env. Did you mean env_id?"),
+        ("environments/" + ENV_ID + "?q=x", "q", "There is no parameter q. This address has none."),
+        ("jobs?limit=0&stat=done", "stat", "There is no parameter stat. Did you mean state?"),
+        ("agents?colour=red", "colour", "There is no parameter colour. Choose one of kind, mine, cursor, limit."),
+    ],
+)
+def test_a_parameter_that_an_address_does_not_have_is_refused(
+    guest: Program, path: str, field: str, sentence: str
+) -> None:
+    problem = problem_of(guest.get(path), 422)
+    assert [(error.field, error.detail) for error in problem.errors] == [(field, sentence)]
+
+
+def test_the_filters_of_the_catalog_are_parameters_and_pages_ignore_what_they_do_not_know(guest: Program) -> None:
+    found = guest.get(
+        f"environments?kind={quote(CATEGORIES['duel'])}&seats=two%20or%20more&sort=played&limit=200"
+    ).json()["items"]
+    assert found
+    assert {one["category"] for one in found} == {CATEGORIES["duel"]}
+    several = guest.get("environments?difficulty=easy&difficulty=hard&limit=200").json()["items"]
+    assert {one["difficulty"] for one in several} == {"easy", "hard"}
+    for page in ("/environments/?dificulty=easy", "/jobs/?stat=done", "/episodes/?env=x"):
+        assert guest.client.get(page).status_code == 200
+
+
+def test_every_address_says_which_parameters_it_has() -> None:
+    """Whatever an operation reads from the query, it declares: so it is documented, and what is not is refused."""
+    document = api.get_openapi_schema()
+    parameters = [
+        (path, parameter["name"])
+        for path, operations in document["paths"].items()
+        for operation in operations.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query"
+    ]
+    assert ("/api/v1/environments", "difficulty") in parameters
+    assert ("/api/v1/environments", "filters") not in parameters
 
 
 def test_a_body_that_is_too_large_is_refused(program: Program) -> None:
