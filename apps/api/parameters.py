@@ -18,7 +18,7 @@ Run = Callable[..., Any]
 
 def strict_query(run: Run) -> Run:
     """Let an address of the API refuse query parameters that it does not have. Pages ignore them."""
-    operation: Operation = inspect.unwrap(run).__self__  # type: ignore[attr-defined]  # the method of one
+    operation: Operation = inspect.unwrap(run).__self__  # the method of one
     names = [name for model in operation.models if model.__ninja_param_source__ == "query" for name in names_of(model)]
 
     @functools.wraps(run)

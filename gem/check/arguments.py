@@ -35,7 +35,7 @@ def hints(subject: Subject) -> Iterator[Finding]:
 
 
 def _useless(factory: Callable[..., Any], subject: Subject) -> list[str]:
-    function = factory.__init__ if inspect.isclass(factory) else factory  # type: ignore[misc]
+    function = factory.__init__ if inspect.isclass(factory) else factory
     code = _tree(function)
     if code is None:
         return []
@@ -103,8 +103,11 @@ def _names_read(factory: type) -> set[str] | None:
             continue
         if name in modules and not name.startswith("gem.") and _reads_without_names(code):
             return None
-        read.update(each.attr for each in ast.walk(code) if isinstance(each, ast.Attribute) and _is_read(each))
-        read.update(each.value for each in ast.walk(code) if isinstance(each, ast.Constant) and _is_text(each))
+        for node in ast.walk(code):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                read.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                read.add(node.value)
     return read
 
 
@@ -116,15 +119,7 @@ def _reads_without_names(code: ast.AST) -> bool:
         if isinstance(node, ast.Attribute) and node.attr in _READ_WITHOUT_NAMES:
             return True
         for child in ast.iter_child_nodes(node):
-            is_whole = isinstance(child, ast.Attribute) and child.attr == "config" and _is_read(child)
+            is_whole = isinstance(child, ast.Attribute) and child.attr == "config" and isinstance(child.ctx, ast.Load)
             if is_whole and not isinstance(node, ast.Attribute):
                 return True
     return False
-
-
-def _is_read(node: ast.Attribute) -> bool:
-    return isinstance(node.ctx, ast.Load)
-
-
-def _is_text(node: ast.Constant) -> bool:
-    return isinstance(node.value, str)
