@@ -16,6 +16,7 @@ from django import forms
 from pydantic import BaseModel, ValidationError
 
 from gem.validation.messages import field_errors
+from gem.validation.whole import typed
 
 MAX_JSON_DEPTH = 20
 UNSTORABLE = re.compile("[\\0\\ud800-\\udfff]")
@@ -102,7 +103,7 @@ def plain_field(
 def value_of(text: str) -> Any:
     """The text parsed as JSON, for example a number; the text itself if it is no JSON. The model checks the type."""
     try:
-        return read_json(text)
+        return typed(read_json(text))
     except ValueError:
         return text.strip()
 

@@ -28,8 +28,6 @@ ALLOWED_VALUES = {"replay": get_args(Replay), "cost": get_args(Cost), "turns": g
 REMOTE = "openenv:"
 """The beginning of ids of environments on servers of OpenEnv, such as `openenv:http:++127.0.0.1:8000`. They are not in
 the registry: `openenv:` with any address names one."""
-TOKEN = re.compile(r"/gw_[\w-]+(/|$)")
-"""The token of a site in an address, which other clients of OpenEnv may need there."""
 REMOTE_CLASS = "gem.openenv.remote:RemoteOpenEnv"
 NOT_REGISTERED = "No environment is registered as"
 """The beginning of the message of `UnknownEnvironment`, by which the command line recognizes it in other messages."""
@@ -313,21 +311,16 @@ def _remote_spec(env_id: str) -> EnvSpec:
     """The specification of an environment on a server of OpenEnv; its id is the address with + in place of /.
 
     Raises:
-        InvalidArgument: if the rest is no address.
+        InvalidArgument: if the rest is no address, or has a token in it.
         UnknownEnvironment: if this process connects to no server.
     """
     from gem.net.addresses import check_that_servers_are_allowed  # noqa: PLC0415 (only for such environments)
-    from gem.net.http import check_url  # noqa: PLC0415
+    from gem.net.openenv import check_address  # noqa: PLC0415
 
     check_that_servers_are_allowed()
 
     address = env_id.removeprefix(REMOTE)
-    url = check_url(address if "/" in address else address.replace("+", "/"))
-    if TOKEN.search(url):
-        raise InvalidArgument(
-            "Leave the token out of the address: ids are kept in records and shown with them. The token of a site is "
-            "that of GEMWEB_URL and GEMWEB_TOKEN, or of gemweb login."
-        )
+    url = check_address(address if "/" in address else address.replace("+", "/"))
     own_id = REMOTE + url.replace("/", "+")
     if not ID.fullmatch(own_id):
         raise InvalidArgument(

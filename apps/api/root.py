@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from apps.api import routers
 from apps.api.document import openapi
 from apps.api.idempotency import idempotent
+from apps.api.parameters import strict_query
 from apps.api.problems import Invalid, problem_of
 from apps.episodes.errors import Refusal
 from apps.spec_forms import read_json
@@ -98,6 +99,7 @@ api = Api(
     docs_decorator=require_safe,
     parser=StorableJson(),
 )
+api.add_decorator(strict_query, mode="view")
 api.add_decorator(idempotent, mode="view")
 api.add_decorator(written_at_once, mode="operation")
 for prefix, router in routers.ROUTERS:

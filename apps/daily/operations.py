@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.accounts.models import User, Viewer
+from apps.admission.counting import one_at_a_time
 from apps.agents.models import Agent
 from apps.daily import days
 from apps.daily.models import Try
@@ -45,6 +46,8 @@ def begin(day: Season, user: Viewer, visitor: str) -> Episode:
     with transaction.atomic():
         if isinstance(user, User):
             User.objects.select_for_update(no_key=True).get(pk=user.pk)  # so that two requests begin one try
+        else:
+            one_at_a_time("daily seeds", visitor)
         found = own_episode(day, user, visitor)
         if found is not None:
             return found

@@ -21,7 +21,7 @@ from apps.episodes.errors import Refusal
 from apps.episodes.models import Episode
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import own_seat
-from apps.play import limits
+from apps.play import limits, once
 from apps.seasons.models import Season
 from apps.visibility import Visibility
 from gem.errors import GemError
@@ -47,9 +47,10 @@ def day(request: HttpRequest, number: int) -> HttpResponse:
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
     """Begin today's seed, or go on with it."""
+    visitor = once.visitor_of(request)
     try:
         limits.check_start(request)
-        episode = operations.begin(days.today(), request.user, visitors.key(request))
+        episode = operations.begin(days.today(), request.user, visitor)
     except (Refusal, GemError) as refusal:
         messages.error(request, str(refusal))
         return redirect("daily:today")

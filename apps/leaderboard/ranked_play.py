@@ -10,7 +10,7 @@ from django.db.models import Count
 from apps.accounts.models import Viewer
 from apps.admission.counting import one_at_a_time
 from apps.admission.models import name_of
-from apps.episodes.errors import Refusal, TurnTaken
+from apps.episodes.errors import TurnTaken
 from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import seats_of
 from apps.leaderboard import human_tries
@@ -21,7 +21,7 @@ from gem import benchmarks
 from gem.benchmarks import Benchmark
 
 
-def begin(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "") -> Episode:
+def begin(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "", form: str = "") -> Episode:
     """Begin a ranked episode of a person, on a seed that they have not played.
 
     Where the benchmark has hidden seeds, these are seeds of their own, and only they see the episode until the season
@@ -29,6 +29,7 @@ def begin(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "")
 
     Args:
         env_id: the environment; empty for the one of which the person has played fewest.
+        form: the digest of the form, which begins one (`once.begin`).
 
     Raises:
         NoSeedLeft: they have played all of them.
@@ -36,20 +37,19 @@ def begin(benchmark: Benchmark, user: Viewer, visitor: str, *, env_id: str = "")
     """
     if not benchmarks.has_hidden_seeds(benchmark.name):
         name, seed = human_tries.require_seed(benchmark, user, visitor, env_id=env_id)
-        return playing.begin(name, seed=seed, user=user, visitor=visitor)
-    return _begin_on_hidden_seed(benchmark, user, visitor, env_id)
+        return playing.begin(name, seed=seed, user=user, visitor=visitor, form=form)
+    return _begin_on_hidden_seed(benchmark, user, visitor, env_id, form)
 
 
-def _begin_on_hidden_seed(benchmark: Benchmark, user: Viewer, visitor: str, env_id: str) -> Episode:
+def _begin_on_hidden_seed(benchmark: Benchmark, user: Viewer, visitor: str, env_id: str, form: str) -> Episode:
     batch = _batch(benchmark, user, visitor)
     try:
-        return _begin_in(batch, benchmark, user, visitor, env_id)
-    except Refusal:
-        Batch.objects.filter(pk=batch.pk, episodes=None).delete()  # it was made for this episode
-        raise
+        return _begin_in(batch, benchmark, user, visitor, env_id, form)
+    finally:  # a batch that was made for an episode which was refused, or which the same form began elsewhere
+        Batch.objects.filter(pk=batch.pk, episodes=None).delete()
 
 
-def _begin_in(batch: Batch, benchmark: Benchmark, user: Viewer, visitor: str, env_id: str) -> Episode:
+def _begin_in(batch: Batch, benchmark: Benchmark, user: Viewer, visitor: str, env_id: str, form: str) -> Episode:
     assert batch.season is not None  # every batch of this kind has one
     name, place = _next(batch, batch.season, env_id)
     return playing.begin_in_batch(
@@ -62,6 +62,7 @@ def _begin_in(batch: Batch, benchmark: Benchmark, user: Viewer, visitor: str, en
         visitor=visitor,
         wrappers=benchmark.wrappers,
         check=partial(_check_only, batch, user, visitor),
+        form=form,
     )
 
 

@@ -25,7 +25,7 @@ from apps.leaderboard.details import detail_of, find_score
 from apps.leaderboard.models import Score
 from apps.leaderboard.proofs import reading
 from apps.leaderboard.versus import Verdict, compare, why_not
-from apps.play import limits
+from apps.play import limits, once
 from apps.play.responses import with_wait
 from apps.seasons.models import Season
 from gem.benchmarks import Benchmark
@@ -37,11 +37,14 @@ TRIES_ON_A_PAGE = 50
 @require_POST
 def play(request: HttpRequest) -> HttpResponse:
     """Start an episode on a ranked seed that is new to this person, and redirect to it."""
+    visitor, digest = once.visitor_of(request), once.digest_of(request)
+    if begun := once.begun(digest):
+        return redirect(begun[0])
     choice = filters.read(request.GET)
     benchmark, env_id = choice.benchmark, choice.env_id
     try:
         limits.check_start(request)
-        episode = ranked_play.begin(benchmark, request.user, visitors.key(request), env_id=env_id)
+        episode = ranked_play.begin(benchmark, request.user, visitor, env_id=env_id, form=digest)
     except Refusal as refusal:
         return with_wait(board_page(request, refusal), refusal)
     return redirect(episode)

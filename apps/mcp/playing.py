@@ -14,6 +14,7 @@ from gem.client.remote_env import FIRST_PAUSE, LONGEST_PAUSE, PAUSE_GROWTH, is_o
 from gem.client.schemas import Episode, Turn
 from gem.client.schemas.base import Seed, Visibility
 from gem.errors import GemError
+from gem.validation.whole import Whole
 from gem.wrappers.observation_wrapper import as_message
 
 WAIT_SECONDS = 50.0
@@ -65,7 +66,7 @@ class Reset(Tool):
     """The same seed and actions give the same episode. Drawn if it is left out."""
     opponent: str | None = None
     """In games of several seats: the agent in the others, such as random or expert."""
-    seat: Annotated[int, Field(ge=0)] | None = None
+    seat: Annotated[Whole, Field(ge=0)] | None = None
     """In games of several seats: your own seat, from 0; drawn if it is left out."""
     tools: Annotated[list[str], Field(max_length=20)] = []
     """Tools of the site that actions may call before an answer, such as python; the result says how."""

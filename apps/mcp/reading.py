@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from apps.mcp.tool import Result, Tool
 from gem.client import AsyncClient
 from gem.client.schemas import Environment
+from gem.validation.whole import Flag, Whole
 
 MOST_ROWS = 200
-Limit = Annotated[int, Field(ge=1, le=MOST_ROWS)]
+Limit = Annotated[Whole, Field(ge=1, le=MOST_ROWS)]
 DOCUMENTED = ConfigDict(use_attribute_docstrings=True)
 
 
@@ -89,7 +90,7 @@ class ListAgents(Tool):
     name: ClassVar[str] = "list_agents"
     answer: ClassVar[type[BaseModel]] = AgentRows
 
-    mine: bool = False
+    mine: Flag = False
     """Only your own."""
     limit: Limit = 20
 
@@ -137,7 +138,7 @@ class SubmitJob(Tool):
     """Environments, also with patterns such as game:*-v0-easy; leave it out with a benchmark."""
     benchmark: str = ""
     """The name of a benchmark to play whole, such as games-easy."""
-    episodes_per_env: Annotated[int, Field(ge=1)] | None = None
+    episodes_per_env: Annotated[Whole, Field(ge=1)] | None = None
     job_name: Annotated[str, Field(max_length=120)] = ""
     more: dict[str, Any] = {}
     """Further fields of the specification, as POST /api/v1/jobs takes them."""

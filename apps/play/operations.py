@@ -77,8 +77,9 @@ def begin_in_batch(
     visitor: str,
     wrappers: Sequence[Mapping[str, Any]] = (),
     check: Callable[[], None] = lambda: None,
+    form: str = "",
 ) -> Episode:
-    """Begin an episode of a batch with this person in its only seat.
+    """Begin an episode of a batch with this person in its only seat. A `form` with this digest begins one.
 
     Args:
         slot: its place, which no other has; None where the caller sees to it that it is begun once.
@@ -95,11 +96,14 @@ def begin_in_batch(
     except EnvironmentFailure as failure:
         raise Refusal(f"{env_id} cannot begin now. Try again.") from failure
     episode.seed = shown_seed
-    try:
+
+    def store() -> list[Episode]:
+        check()
         seats, visibility = [_person(user, visitor)], default_visibility(user)
-        with transaction.atomic():
-            check()
-            return operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)
+        return [operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)]
+
+    try:
+        return once.begin(form, store)[0]
     except IntegrityError as error:
         raise TurnTaken("You began this episode in another window. It is in the list of your episodes.") from error
 

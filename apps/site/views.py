@@ -21,9 +21,9 @@ import gem
 from apps import queue
 from apps.accounts import visitors
 from apps.catalog.entries import entry_of
-from apps.episodes.errors import Refusal
+from apps.episodes.errors import EpisodeEnded, Refusal, TurnTaken
 from apps.faults import is_disk_full
-from apps.play import limits
+from apps.play import limits, once
 from apps.play import operations as play
 from apps.play.shows import showcase
 from apps.site import documents as library
@@ -69,18 +69,22 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 def begin(request: HttpRequest) -> HttpResponse:
     """Begin the episode that the home page shows, play its first action if there is one, and redirect to it."""
-    visitor = visitors.key(request)
+    visitor, digest = once.visitor_of(request), once.digest_of(request)
+    if begun := once.begun(digest):
+        return redirect(begun[0])
     env_id = request.POST.get("env_id", "")
     action = request.POST.get("act", "")[:MAX_FIRST_ACTION_CHARACTERS]
     seed = _read_seed(request.POST.get("seed", ""))
     try:
         limits.check_start(request)
-        episode = play.begin(env_id, seed=seed, user=request.user, visitor=visitor)
+        episode = play.begin(env_id, seed=seed, user=request.user, visitor=visitor, form=digest)
     except (GemError, Refusal) as error:
         return bad_request(request, error)
     try:
         if action:
             play.take_turn(episode.id, action, expected_seq=0, user=request.user, visitor=visitor)
+    except (TurnTaken, EpisodeEnded):
+        return redirect(episode)  # the same form, sent twice at once, has played it
     except (GemError, Refusal) as error:
         episode.delete()  # one transaction for both would wait for a slow environment
         return bad_request(request, error)

@@ -12,7 +12,7 @@ from apps.accounts import visitors
 from apps.accounts.models import account_of
 from apps.episodes.errors import Refusal
 from apps.htmx import wants_part
-from apps.play import limits
+from apps.play import limits, once
 from apps.play.shows import operations as shows
 from apps.seasons.models import Season
 from apps.standings import boards, people
@@ -34,11 +34,13 @@ def duels(request: HttpRequest) -> HttpResponse:
 @require_POST
 def play_next(request: HttpRequest) -> HttpResponse:
     """Let the two agents of the pairing that tells most play a game live, and redirect to it."""
+    visitor, digest = once.visitor_of(request), once.digest_of(request)
+    if begun := once.begun(digest):
+        return redirect(begun[0])
     found = boards.board(request.user)
     if found.pairing is None or not found.may_run:
         messages.error(request, "You cannot let these agents play. Log in, or start another game under Watch.")
         return redirect("standings:duels")
-    visitor = visitors.key(request)
     try:
         limits.check_start(request)
         episode = shows.start(
@@ -49,6 +51,7 @@ def play_next(request: HttpRequest) -> HttpResponse:
             user=account_of(request.user),
             visitor="" if request.user.is_authenticated else visitor,
             address=visitors.address(request),
+            form=digest,
         )
     except (Refusal, GemError) as refusal:
         messages.error(request, str(refusal))

@@ -218,19 +218,8 @@ def training(request: HttpRequest, job: Job) -> HttpResponse:
         "axes": {"update": "Update", "turns": "Turns", "seconds": "Time"},
         "may_change": job.may_be_changed_by(request.user),
         "log_text": logs.tail_of(job.pk) if job.may_be_changed_by(request.user) else "",
-        "waits_for_best": _waits_for_best(job, contents),
     }
     return render(request, "trainings/training.html", context)
-
-
-def _waits_for_best(job: Job, contents: dict[str, Any]) -> bool:
-    """Whether no evaluation can be requested: it is planned, it exists, or there is no checkpoint."""
-    if not job.over:
-        return job.evaluate_best
-    best = contents["best"]
-    return best is None or best.checkpoint.update in {
-        evaluation.parent_update for evaluation in contents["evaluations"]
-    }
 
 
 @never_cache

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gem import registry
-from gem.check import episodes, pictures, reproducibility, several_seats
+from gem.check import arguments, episodes, pictures, reproducibility, several_seats
 from gem.check.promise import BrokenPromise, Finding, Promise, Subject
 from gem.errors import MissingMethod
 
@@ -33,6 +33,8 @@ PROMISES: tuple[Promise, ...] = (
 
 def check(env_id: str, modules: Sequence[str] = ()) -> Iterator[Finding]:
     """Check every promise and yield a finding for each; a broken basic promise is the last one that is checked.
+
+    Hints come last, if there are any: they are about what is no promise, and the contract is kept all the same.
 
     Args:
         modules: modules that register the environment, if no installed package does.
@@ -51,6 +53,7 @@ def check(env_id: str, modules: Sequence[str] = ()) -> Iterator[Finding]:
         yield finding
         if promise.basic and finding.status == "wrong":
             return
+    yield from arguments.hints(subject)
 
 
 def _try(promise: Promise, subject: Subject) -> Finding:

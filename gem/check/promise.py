@@ -16,7 +16,7 @@ SEEDS = range(5)
 MAX_RANDOM_TURNS = 10_000
 """An episode without a turn limit has to end by itself within this number of random turns."""
 
-Status = Literal["ok", "wrong", "left out"]
+Status = Literal["ok", "wrong", "left out", "hint"]
 Turn = tuple[str | None, str, float, bool, bool, Info]
 """Action, observation, reward, terminated, truncated and info; the action of the reset is None."""
 
@@ -32,7 +32,7 @@ class Finding:
     title: str
     status: Status
     detail: str = ""
-    """What happened, or why the promise was left out; empty if it is kept."""
+    """What happened, why the promise was left out, or what the hint is; empty if the promise is kept."""
     advice: str = ""
     """What to do about a broken promise; empty if the promise is kept, or if `detail` has the advice."""
     key: str = ""

@@ -154,6 +154,7 @@ def _print_json(env_id: str, examination: Examination) -> int:
         "kept": statuses.count("ok"),
         "broken": statuses.count("wrong"),
         "left_out": statuses.count("left out"),
+        "hints": statuses.count("hint"),
         "not_checked": list(examination.left_out),
         "findings": [dataclasses.asdict(finding) for finding in findings],
     }
@@ -172,7 +173,7 @@ def _print_finding(finding: Finding) -> None:
 def _verdict(statuses: Sequence[str]) -> str:
     broken = statuses.count("wrong")
     kept = "The contract is kept." if not broken else f"{broken} of them {'is' if broken == 1 else 'are'} broken."
-    return f"{count(len(statuses) - statuses.count('left out'), 'promise')} checked. {kept}"
+    return f"{count(statuses.count('ok') + broken, 'promise')} checked. {kept}"
 
 
 def _code(statuses: Sequence[str]) -> int:

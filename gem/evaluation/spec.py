@@ -17,7 +17,7 @@ from gem.evaluation.by_benchmark import DEFAULT_MAX_ERROR_SHARE, fields_of_bench
 from gem.registry import DEFAULT_MAX_TOOL_USES
 from gem.tools import tool_catalog
 from gem.validation.stored import STORED, is_stored
-from gem.validation.whole import Whole
+from gem.validation.whole import Flag, Whole
 
 MAX_ENVIRONMENTS = 300
 MAX_EPISODES_PER_ENV = 10_000
@@ -74,28 +74,28 @@ class EvaluationSpec(BaseModel):
     agent: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")]
     """The short name of the agent."""
     benchmark: str | None = None
-    benchmark_version: int | None = None
+    benchmark_version: Whole | None = None
     """The version of the benchmark that the environments and seeds come from."""
-    hidden_seeds: Annotated[bool, Field(exclude_if=operator.not_)] = False
+    hidden_seeds: Annotated[Flag, Field(exclude_if=operator.not_)] = False
     """Whether the hidden seeds of the season that runs when the job begins are played, instead of the public seeds.
     Only a site has them, and only such jobs are ranked if the benchmark has hidden seeds."""
     env_ids: Annotated[tuple[str, ...], Field(validate_default=True)] = ()
-    episodes_per_env: int = 100
+    episodes_per_env: Whole = 100
     seed: Whole = 0
     """The first seed of each environment; the others follow it."""
-    repeats: int = 1
+    repeats: Whole = 1
     """The number of tries at each seed."""
-    num_envs: int = 16
+    num_envs: Whole = 16
     """The number of episodes that are played at the same time."""
-    max_turns: int | None = None
+    max_turns: Whole | None = None
     """A turn limit below that of the environments."""
-    token_budget: int | None = None
+    token_budget: Whole | None = None
     """The most input and output tokens of all requests together. No request is sent that could exceed it."""
     money_budget: float | None = None
     """The most money of all requests together, in the currency of the agents' prices."""
-    turn_budget: int | None = None
+    turn_budget: Whole | None = None
     """The most turns of all episodes together, also of those that are cut off or played again."""
-    max_episode_tokens: int | None = None
+    max_episode_tokens: Whole | None = None
     """The most input and output tokens of an episode, those of all its agents. One that reaches it is not solved."""
     max_episode_money: float | None = None
     """The most money of an episode, in the currency of the agents' prices. One that reaches it is not solved."""
@@ -106,7 +106,7 @@ class EvaluationSpec(BaseModel):
         Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,79}$")] | None, Field(validate_default=True)
     ] = None
     """The short name of the agent in the other seats, if there are several."""
-    max_tool_uses: int = DEFAULT_MAX_TOOL_USES
+    max_tool_uses: Whole = DEFAULT_MAX_TOOL_USES
     """How often tools may be used in an episode; these turns do not count for the turn limit."""
     tool_format: tool_catalog.Format = "tags"
     """The format of tool calls (see `gem.tools.ToolEnvWrapper`)."""
@@ -116,7 +116,7 @@ class EvaluationSpec(BaseModel):
     """Further wrappers as plain data: those of `gem.evaluation.wrapping.OFFERED`. Their order has no meaning."""
     backend: Literal["sync", "threads"] = "sync"
     """How a worker steps its environments: one after the other, or in threads. It has no effect on results."""
-    retries: int = 0
+    retries: Whole = 0
     """How often an episode that ends in an error is played again, before it counts as one."""
     count_as_failed: tuple[ErrorKind, ...] = ()
     """The errors that count as not solved. Others are left out of all results, and reported."""

@@ -1,5 +1,5 @@
 """HTTP requests to addresses that other people chose.
 
-`http` is the client, `addresses` decides which network addresses it may connect to, and `credentials` has the tokens of
-gemweb sites.
+`http` is the client, `addresses` decides which network addresses it may connect to, `credentials` has the tokens of
+gemweb sites, and `openenv` the addresses of servers of OpenEnv.
 """

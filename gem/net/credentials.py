@@ -86,17 +86,17 @@ def token_for(address: str) -> str:
     return os.environ.get("GEMWEB_TOKEN", "") if not url or normalize(url) == address else ""
 
 
-def token_at(address: str) -> str:
-    """Return the token of the site that an address is on: that of GEMWEB_URL, else of a login. Empty if there is none.
+def token_of(url: str) -> str:
+    """Return the token for a server that an address names: GEMWEB_TOKEN if GEMWEB_URL is this server, else the file's.
+
+    It is empty if there is none. GEMWEB_TOKEN alone is for no server in particular, and so not for any address.
 
     Raises:
-        UsageError: if the file cannot be read, or the token can be none.
+        UsageError: if the file cannot be read, or `url` is no address.
     """
-    tokens, url = _read().tokens, os.environ.get("GEMWEB_URL")
-    if url and (token := os.environ.get("GEMWEB_TOKEN")):
-        tokens[normalize(url)] = token
-    sites = [site for site in tokens if address.startswith(f"{site}/")]
-    return clean_token(tokens[max(sites, key=len)]) if sites else ""
+    address = normalize(url)
+    found = token_for(address) if os.environ.get("GEMWEB_URL") else ""
+    return clean_token(found or stored_login(address).token)
 
 
 def stored_login(url: str | None = None) -> Login:

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from gem.errors import EnvironmentFailure, ServerNotThere
 from gem.net.addresses import AddressGuard
-from gem.net.credentials import token_at
 from gem.net.errors import ConnectionFailed, SocketRefused
 from gem.net.http import GuardedClient, HttpError
+from gem.net.openenv import MOUNT, headers_for
 from gem.openenv.wire import CAPACITY_REACHED, frame
 from gem.tools.mcp.loop import submit, wait
 
@@ -23,8 +23,6 @@ GRACE_SECONDS = 5.0
 CAPACITY_PATIENCE = 1.0
 """A full server is asked again for so many seconds: the session that was just closed is free a moment later."""
 RETRY_SECONDS = 0.05
-SITES_PATH = "/openenv/"
-"""The path at which a site of gemweb has its environments."""
 
 Answer = dict[str, Any]
 """The `data` of an observation: `observation`, `reward` and `done`."""
@@ -41,7 +39,7 @@ class Response(NamedTuple):
 class Connection:
     """A session with a server, over a WebSocket in the event loop of this process; it opens with the first message.
 
-    The server of a site gets the token that this machine has for it (`gem.net.credentials.token_at`).
+    The server of a site gets the token that this machine has for it (`gem.net.openenv`).
 
     Args:
         url: the address of the server, without a slash at the end.
@@ -49,13 +47,11 @@ class Connection:
     """
 
     def __init__(self, url: str, guard: AddressGuard, timeout: float) -> None:
-        self._url, self._timeout = url, timeout
+        self._url, self._timeout, self._headers = url, timeout, headers_for(url)
         self._client = GuardedClient(guard)
         self._socket: Any = None
         self._finalizer = weakref.finalize(self, _abandon, self._client, os.getpid())  # for what nobody closes
         self._finalizer.atexit = False
-        token = token_at(url)
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def action_schema(self) -> dict[str, Any]:
         """What the server says of its actions, as JSON schema; empty if it says nothing.
@@ -148,7 +144,7 @@ class Connection:
         except ConnectionFailed as error:
             raise ServerNotThere(f"The server at {self._url}: {error}") from error
         except SocketRefused as error:
-            hint = "" if SITES_PATH in self._url else f" On a site of gemweb, the address ends with {SITES_PATH}ENV_ID."
+            hint = "" if MOUNT in self._url else f" On a site of gemweb, the address ends with {MOUNT}ENV_ID."
             raise EnvironmentFailure(f"The server at {self._url}: {error}{hint}") from error
         except HttpError as error:
             raise EnvironmentFailure(f"The server at {self._url}: {error}") from error

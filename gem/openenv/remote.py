@@ -13,11 +13,11 @@ Rewards:
     sent.
 
 Arguments:
-    - `url`: the address of the server.
+    - `url`: the address of the server, without a token: that of a gemweb site is sent as a header (`gemweb login`).
     - `max_turns`: the number of turns after which the episode is truncated; 100 by default.
     - `timeout`: seconds that an answer may take; 60 by default.
     - `reset_options`: further fields of the message that begins an episode, as the server takes them. With
-      `{"record": False}`, a site of gemweb keeps no record.
+      `{"record": False}`, a site of gemweb keeps no record. They are recorded, so they hold no secret.
 
 Source:
     OpenEnv (https://github.com/meta-pytorch/OpenEnv). What the server answered stands in `info["openenv"]`, from which
@@ -33,7 +33,7 @@ from typing import Any
 from gem.core import Env, Info, State, Step, reading_state
 from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
 from gem.net.addresses import allowed_addresses
-from gem.net.http import check_url
+from gem.net.openenv import check_address
 from gem.openenv.connection import Answer, Connection, checked_answer
 from gem.openenv.random_actions import draw_action_text, draw_fields, text_field_of
 from gem.rng import SplitMix64
@@ -50,7 +50,7 @@ class RemoteOpenEnv(Env):
     """See the module's documentation, which is also the catalog page.
 
     Raises:
-        InvalidArgument: if `url` is no address, or this process must not connect to such servers.
+        InvalidArgument: if `url` is no address or has a token in it, or this process must not connect to such servers.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class RemoteOpenEnv(Env):
         super().__init__(seed)
         if max_turns < 1 or not 0 < timeout <= 600:
             raise InvalidArgument("max_turns is at least 1, and timeout more than 0 and at most 600 s.")
-        self.url, self.timeout, self.max_turns = check_url(url), timeout, max_turns
+        self.url, self.timeout, self.max_turns = check_address(url), timeout, max_turns
         self._reset_options = dict(reset_options or {})
         self._guard = allowed_addresses()
         self._connection: Connection | None = None

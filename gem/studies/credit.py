@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from gem.credit import Algorithm
 from gem.studies.results import FOLDER as RESULTS
 from gem.training.run_folder import write_atomically
+from gem.validation.whole import Whole
 
 FOLDER = RESULTS / "credit"
 FEWEST_TURNS = 8
@@ -68,7 +69,7 @@ class CreditStudy(BaseModel):
     recipe: str
     env_id: str
     discount: float
-    seed: int
+    seed: Whole
     truth: Literal["forks", "exact"] = "forks"
     """Whether the true advantages were measured by forking, or computed from the policy's probabilities."""
     points: list[CreditPoint]

@@ -28,6 +28,7 @@ from gem.training.spec import MACHINE_SETTINGS, TrainingSpec, read_spec, read_st
 from gem.validation.messages import error_sentence, refused
 from gem.validation.near import did_you_mean
 from gem.validation.stored import is_stored
+from gem.validation.whole import Whole
 
 FOLDER = Path(__file__).parent / "plans"
 TUNING_SEED = 1_000_003
@@ -70,8 +71,8 @@ class Study(BaseModel):
     name: Name
     title: str = Field(min_length=1, max_length=100)
     question: str = Field(min_length=1, max_length=400)
-    seeds: int = Field(ge=2, le=100, description="Trainings of each variant in each environment.")
-    episodes: int = Field(default=256, ge=32, le=100_000, description="Held-out episodes of an evaluation.")
+    seeds: Whole = Field(ge=2, le=100, description="Trainings of each variant in each environment.")
+    episodes: Whole = Field(default=256, ge=32, le=100_000, description="Held-out episodes of an evaluation.")
     environments: dict[Name, dict[str, Any]] = Field(
         min_length=1,
         max_length=MOST_ENVIRONMENTS,

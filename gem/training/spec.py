@@ -23,7 +23,7 @@ from gem.training import environment_check
 from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
 from gem.validation.stored import STORED, is_stored
-from gem.validation.whole import Whole
+from gem.validation.whole import Flag, Whole, typed
 
 NANO_BASE = "nano-base"
 BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools", "nano-reader")
@@ -72,8 +72,8 @@ class Stage(BaseModel):
     until_success: float = Field(
         default=0.8, gt=0, le=1, description="Share of episodes to solve before the next stage begins."
     )
-    window: int = Field(default=5, ge=1, le=1000, description="Number of updates over which this share is measured.")
-    updates: int = Field(
+    window: Whole = Field(default=5, ge=1, le=1000, description="Number of updates over which this share is measured.")
+    updates: Whole = Field(
         default=0,
         ge=0,
         le=1_000_000,
@@ -97,7 +97,7 @@ class TrainingSpec(BaseModel):
     wrappers: tuple[dict[str, Any], ...] = Field(
         default=(), max_length=MOST_WRAPPERS, description="Wrappers as plain data, innermost first."
     )
-    self_play: bool = Field(
+    self_play: Flag = Field(
         default=False, description="Play both seats of an environment with two, against itself and earlier policies."
     )
     pool_share: float = Field(
@@ -106,10 +106,10 @@ class TrainingSpec(BaseModel):
         le=1,
         description="Share of the episodes against an opponent of the pool, whose responses teach nothing.",
     )
-    pool_every: int = Field(
+    pool_every: Whole = Field(
         default=10, ge=1, le=1_000_000, description="Updates after which the policy enters the pool as it is then."
     )
-    pool_size: int = Field(
+    pool_size: Whole = Field(
         default=6, ge=0, le=64, description="Most earlier policies in the pool; the oldest leaves first."
     )
     pool_agents: tuple[PoolAgent, ...] = Field(
@@ -135,7 +135,7 @@ class TrainingSpec(BaseModel):
         default=NANO_BASE,
         description="nano-base, -wide, -large, -tools or -reader, a folder, or an id of a hub.",
     )
-    lora_rank: int = Field(
+    lora_rank: Whole = Field(
         default=0, ge=0, le=512, description="Rank of low-rank adapters, which alone are trained; 0 trains all weights."
     )
     device: Literal["auto", "cpu", "cuda"] = Field(
@@ -152,10 +152,10 @@ class TrainingSpec(BaseModel):
     input_mode: Literal["transcript", "markov"] = Field(
         default="transcript", description="The policy reads the whole episode so far, or only the present board."
     )
-    max_tokens: int = Field(
+    max_tokens: Whole = Field(
         default=12, ge=1, le=32768, description="Most tokens of a response; a longer one is a format fault."
     )
-    max_length: int = Field(
+    max_length: Whole = Field(
         default=1024, ge=32, le=131072, description="Most tokens of a sequence; beyond it old turns are dropped."
     )
     temperature: float = Field(default=1.0, gt=0, le=5, description="Temperature at which responses are drawn.")
@@ -167,43 +167,43 @@ class TrainingSpec(BaseModel):
     )
     discount: float = Field(default=1.0, ge=0, le=1, description="Discount (gamma) from one action to the next.")
     gae_lambda: float = Field(default=0.95, ge=0, le=1, description="Lambda of PPO's advantage estimate.")
-    group_size: int = Field(default=8, ge=2, le=256, description="Episodes that share a seed, with GRPO.")
-    dynamic_sampling: int = Field(
+    group_size: Whole = Field(default=8, ge=2, le=256, description="Episodes that share a seed, with GRPO.")
+    dynamic_sampling: Whole = Field(
         default=0,
         ge=0,
         le=16,
         description="Rounds in which groups with equal returns, which teach nothing, are replaced, with GRPO.",
     )
-    fork_turns: int = Field(
+    fork_turns: Whole = Field(
         default=0,
         ge=0,
         le=64,
         description="Turns of each episode from which it is continued anew, so that no critic is needed, with ReBN.",
     )
-    fork_count: int = Field(
+    fork_count: Whole = Field(
         default=4,
         ge=2,
         le=64,
         description="Most continuations from a turn; after two that return the same there are no more.",
     )
-    scale_groups: bool = Field(default=True, description="Divide by the group's standard deviation, with GRPO.")
+    scale_groups: Flag = Field(default=True, description="Divide by the group's standard deviation, with GRPO.")
     value_loss_coef: float = Field(default=0.5, ge=0, le=100, description="Weight of the critic's loss, with PPO.")
     value_clip: float = Field(
         default=0.2, ge=0, le=100, description="How far the critic's estimate may move in an update; 0 sets no limit."
     )
 
-    episodes: int = Field(default=128, ge=1, le=65536, description="Episodes in one update.")
-    updates: int = Field(default=100, ge=1, le=1_000_000, description="Number of updates.")
-    epochs: int = Field(default=2, ge=1, le=100, description="Passes over each batch.")
-    minibatches: int = Field(default=1, ge=1, le=1024, description="Optimizer steps in one pass.")
-    microbatch_tokens: int = Field(default=8192, ge=32, le=10_000_000, description="Tokens in one forward pass.")
-    generation_tokens: int = Field(
+    episodes: Whole = Field(default=128, ge=1, le=65536, description="Episodes in one update.")
+    updates: Whole = Field(default=100, ge=1, le=1_000_000, description="Number of updates.")
+    epochs: Whole = Field(default=2, ge=1, le=100, description="Passes over each batch.")
+    minibatches: Whole = Field(default=1, ge=1, le=1024, description="Optimizer steps in one pass.")
+    microbatch_tokens: Whole = Field(default=8192, ge=32, le=10_000_000, description="Tokens in one forward pass.")
+    generation_tokens: Whole = Field(
         default=0,
         ge=0,
         le=100_000_000,
         description="Tokens of prompts and responses that are written at once; 0 is four times microbatch_tokens.",
     )
-    gradient_checkpointing: bool = Field(
+    gradient_checkpointing: Flag = Field(
         default=False, description="Recompute activations in the backward pass: less memory, more time."
     )
     optimizer: OptimizerName = Field(
@@ -214,7 +214,7 @@ class TrainingSpec(BaseModel):
         default=0.0, ge=0, le=1, description="Learning rate of PPO's value head; 0 takes the policy's learning rate."
     )
     schedule: Schedule = Field(default="constant", description="How the learning rate decreases.")
-    warmup: int = Field(default=5, ge=0, le=100_000, description="Updates over which the learning rate rises.")
+    warmup: Whole = Field(default=5, ge=0, le=100_000, description="Updates over which the learning rate rises.")
     clip_range: float = Field(
         default=0.2, gt=0, le=10, description="How far the probability ratio may move in an update."
     )
@@ -242,25 +242,25 @@ class TrainingSpec(BaseModel):
     )
 
     seed: Whole = Field(default=0, ge=0, le=2**53, description="Seed of the episodes and responses.")
-    threads: int = Field(default=1, ge=1, le=256, description="Number of CPU threads that torch uses.")
+    threads: Whole = Field(default=1, ge=1, le=256, description="Number of CPU threads that torch uses.")
     checkpoint_seconds: float = Field(
         default=30.0, ge=0, le=86400, description="Seconds after which the next update writes a checkpoint."
     )
-    keep_checkpoints: int = Field(default=3, ge=1, le=1000, description="Number of newest checkpoints that are kept.")
-    sample_every: int = Field(
+    keep_checkpoints: Whole = Field(default=3, ge=1, le=1000, description="Number of newest checkpoints that are kept.")
+    sample_every: Whole = Field(
         default=5, ge=1, le=100_000, description="Number of updates between two whose episodes are kept."
     )
-    sample_episodes: int = Field(default=8, ge=0, le=65536, description="Episodes of such an update that are kept.")
-    exam_episodes: int = Field(
+    sample_episodes: Whole = Field(default=8, ge=0, le=65536, description="Episodes of such an update that are kept.")
+    exam_episodes: Whole = Field(
         default=5,
         ge=0,
         le=1024,
         description="Episodes on seeds 0, 1, ... that are played before the first update and at every checkpoint.",
     )
-    held_out_every: int = Field(
+    held_out_every: Whole = Field(
         default=0, ge=0, le=1_000_000, description="Updates between measurements on held-out seeds; 0 makes none."
     )
-    held_out_episodes: int = Field(default=64, ge=1, le=65536, description="Episodes in such a measurement.")
+    held_out_episodes: Whole = Field(default=64, ge=1, le=65536, description="Episodes in such a measurement.")
     held_out_kwargs: dict[str, Any] = Field(
         default={}, description="Arguments of the environment that measurements change, such as the split of its data."
     )
@@ -423,7 +423,7 @@ def with_settings(data: Mapping[str, Any], settings: list[str]) -> dict[str, Any
         if not equals:
             raise InvalidArgument(f"A setting is written key=value, not {setting!r}.")
         try:
-            changed[name] = json.loads(value)
+            changed[name] = typed(json.loads(value))
         except ValueError:
             changed[name] = value
     return changed

@@ -25,6 +25,7 @@ from gem.errors import EpisodeOver, InvalidArgument
 from gem.factory import make_wrapped
 from gem.rng import pack_generator, unpack_generator
 from gem.validation.messages import error_sentence
+from gem.validation.whole import Whole
 from gem.views import TextView, View
 from gem.wrappers.wrapper_factory import has_tools, names_of_tools
 
@@ -53,7 +54,7 @@ class Curriculum(BaseModel):
 
     kind: Literal["learnable", "stages"]
     target: float = Field(default=0.5, gt=0, lt=1)
-    window: int = Field(default=20, ge=1, le=10_000)
+    window: Whole = Field(default=20, ge=1, le=10_000)
     floor: float = Field(default=0.1, ge=0, le=1)
 
 

@@ -54,6 +54,22 @@ document.addEventListener("submit", (event) => {
   event.target.querySelector("[type=submit]").disabled = true;
 });
 
+// A form that begins something carries a key, so that sending it twice begins one. Where the server has sent the form to
+// all readers alike, each browser draws the key; and whoever comes back to a page begins another with its buttons.
+document.addEventListener("submit", (event) => {
+  const field = event.target.elements.namedItem("idempotency_key");
+  if (field?.value === "") field.value = newKey();
+}, true);
+
+addEventListener("pageshow", (event) => {
+  const cameBack = event.persisted || performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+  if (cameBack) for (const field of document.getElementsByName("idempotency_key")) field.value = newKey();
+});
+
+const newKey = () => (
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
+);
+
 // A request that failed changed nothing on the page; the reader hears why.
 document.addEventListener("htmx:sendError", () => toast("The server did not answer. Nothing was changed. Try again."));
 document.addEventListener("htmx:responseError", (event) => {

@@ -67,6 +67,28 @@ def test_play_begins_with_the_seed_that_was_asked_for(page: Page) -> None:
     expect(page.get_by_role("main")).to_contain_text("4211")
 
 
+def test_a_double_click_on_play_begins_one_episode_and_coming_back_another(page: Page) -> None:
+    page.goto("/environments/?q=minesweeper")
+    begin = page.get_by_role("button", name=re.compile("^Play game:Minesweeper"))
+    begin.dblclick()
+    page.wait_for_url("**/episodes/*/")
+    first = page.url
+    page.go_back()
+    key = page.locator("input[name=idempotency_key]").first
+    before = key.input_value()
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")  # as it was left
+    assert key.input_value() != before
+    for field in page.locator("input[name=idempotency_key]").all():
+        field.evaluate("field => { field.value = ''; }")  # as the server sends it to all readers alike
+    begin.dblclick()
+    page.wait_for_url("**/episodes/*/")
+    assert page.url != first
+    page.goto("/play/mine/")
+    expect(page.get_by_role("main").locator("a[href^='/episodes/']").first).to_be_visible()
+    episodes = page.get_by_role("main").locator("a[href^='/episodes/']").evaluate_all("all => all.map(a => a.pathname)")
+    assert len(set(episodes)) == 2
+
+
 def test_the_example_opens_its_replay(page: Page) -> None:
     page.goto("/environments/game:Sokoban-v0-easy/")
     page.get_by_role("link", name="Example replay").click()

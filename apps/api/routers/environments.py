@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from django.http import Http404, HttpRequest
-from ninja import Router
+from ninja import Query, Router, Schema
+from pydantic import Field
 
 from apps.api.paging import Cursor, Limit, of_list
 from apps.catalog.entries import Entry, all_entries, entry_of, variants_of
@@ -14,9 +17,26 @@ from gem.errors import UnknownEnvironment
 router = Router(tags=["environments"])
 
 
+class Filters(Schema):
+    """The filters of the catalog, whose page has their values. Several values of one of them widen the search.
+
+    They are declared here and read by `Filter.read`, as on the page.
+    """
+
+    q: Annotated[str, Field(description="Words of the id, the summary or the rules.")] = ""
+    kind: list[str] = []
+    turns: list[str] = []
+    tools: list[str] = []
+    seats: list[str] = []
+    replay: list[str] = []
+    difficulty: list[str] = []
+    board: list[str] = []
+    sort: str = "name"
+
+
 @router.get("", response=schemas.EnvironmentPage)
 def list_environments(
-    request: HttpRequest, q: str = "", cursor: Cursor = "", limit: Limit = 50
+    request: HttpRequest, filters: Query[Filters], cursor: Cursor = "", limit: Limit = 50
 ) -> schemas.EnvironmentPage:
     """The environments that match the search, in the order of the catalog. The filters are those of its page."""
     matches = Filter.read(request.GET).apply(all_entries())

@@ -3,7 +3,8 @@
 Everybody who waits gets equal parts of the workers; the site gets what they leave. So a job starts when its owner's
 part has done what comes before it (`_own_seconds`), and until then everybody else has got as much, or all that they
 have. What nothing is known of counts as nothing, and how many jobs that are is said: the time is then the least that it
-can be.
+can be. Runs of studies are not counted, because they give way to a training that waits once they have saved a
+checkpoint.
 """
 
 from __future__ import annotations

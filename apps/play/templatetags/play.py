@@ -27,10 +27,14 @@ register.filter(marked)
 register.filter(next_game)
 
 
-@register.simple_tag
-def form_key() -> SafeString:
-    """The hidden field by which a form that is sent twice begins what it asks for once."""
-    return format_html('<input type="hidden" name="{}" value="{}">', once.FIELD, once.new_key())
+@register.simple_tag(takes_context=True)
+def form_key(context: Mapping[str, Any]) -> SafeString:
+    """The hidden field by which a form that is sent twice begins what it asks for once.
+
+    In a part that all readers of a page receive, it is empty: a key is one reader's, and their browser draws it.
+    """
+    key = once.new_key() if context.get("csrf_token") else ""
+    return format_html('<input type="hidden" name="{}" value="{}">', once.FIELD, key)
 
 
 @register.simple_tag(takes_context=True)

@@ -14,7 +14,7 @@ from apps.jobs.estimates import start_of
 from apps.jobs.models import Checkpoint, Job, Point
 from apps.jobs.pages import LOG_LINES, TimeSplit, elapsed
 from apps.trainings.alarms import alarms_of, marks
-from apps.trainings.best import benchmark_of, choose
+from apps.trainings.best import Choice, benchmark_of, choose
 from apps.trainings.records import before_fork
 from apps.visibility import as_open_as
 from gem.benchmarks import baseline
@@ -50,7 +50,7 @@ def training(job: Job, viewer: Viewer | None = None) -> dict[str, Any]:
     """The part of a training's page that changes, for one person or, in live events, for everybody who may see it."""
     last = job.points.order_by("update").last()
     checkpoints = list(shown_checkpoints(job, viewer).select_related("agent"))
-    choice, alarms = choose(job), alarms_of(job)
+    choice, alarms, evaluations = choose(job), alarms_of(job), _evaluations(job)
     best = choice.best
     return {
         "job": job,
@@ -69,8 +69,9 @@ def training(job: Job, viewer: Viewer | None = None) -> dict[str, Any]:
         "checkpoints": checkpoints,
         "best": best if best is not None and best.checkpoint in checkpoints else None,
         "why_no_best": choice.reason,
+        "may_evaluate_best": _may_evaluate_best(job, choice, evaluations),
         "benchmark": benchmark_of(job.spec["env_id"]),
-        "evaluations": _evaluations(job),
+        "evaluations": evaluations,
     }
 
 
@@ -80,6 +81,13 @@ def shown_checkpoints(job: Job, viewer: Viewer | None) -> QuerySet[Checkpoint]:
     if viewer is not None:
         return job.checkpoints.filter(agent__in=agents.visible_to(viewer))
     return job.checkpoints.filter(agent__in=agents.filter(hidden_reason="", visibility__in=as_open_as(job.visibility)))
+
+
+def _may_evaluate_best(job: Job, choice: Choice, evaluations: list[Job]) -> bool:
+    """Whether its owner can ask for the evaluation of the best checkpoint, now or at the end of the training."""
+    if not job.over:
+        return not job.evaluate_best
+    return choice.best is not None and choice.best.checkpoint.update not in {each.parent_update for each in evaluations}
 
 
 def _evaluations(job: Job) -> list[Job]:

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from gem.errors import InvalidArgument
 from gem.net.http import check_url
+from gem.validation.whole import Flag, Whole
 
 SYSTEM = (
     "You act in a text environment, one turn after another. Each message of the user is what the environment shows "
@@ -45,29 +46,29 @@ class EndpointSpec(BaseModel):
     """The system message; if it is empty, none is sent."""
     template: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = "{observation}"
     """The user message of a turn, with the placeholders `{observation}`, `{turn}`, `{max_turns}` and `{env_id}`."""
-    history: Annotated[int, Field(ge=0, le=1000)] | None = None
+    history: Annotated[Whole, Field(ge=0, le=1000)] | None = None
     """The number of earlier turns that a request contains; None means all. The first observation, which has the
     rules, is always included."""
     style: Literal["text", "tools"] = "text"
     """`text`: the response is the action. `tools`: the model calls the action and the tools as functions."""
-    images: bool = False
+    images: Flag = False
     """Whether to send the pictures of an observation (`info["images"]`, data URLs)."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The field of the request with the limit; OpenAI's reasoning models accept only the second name."""
-    seed: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    seed: Annotated[Whole, Field(ge=0, lt=2**31)] | None = None
     stop: Annotated[tuple[Annotated[str, Field(min_length=1, max_length=100)], ...], Field(max_length=4)] = ()
     more: dict[str, Any] = {}
     """Further fields of the request, such as `{"reasoning_effort": "low"}` or `{"top_k": 20}`."""
 
-    stream: bool = True
+    stream: Flag = True
     """Whether the server streams the response token by token; a response that grows too long is then cut off early."""
     timeout: Annotated[float, Field(ge=1, le=3600)] = 60.0
     """The time limit of a request in seconds, from sending it to the last byte of the response."""
-    tries: Annotated[int, Field(ge=1, le=20)] = 3
+    tries: Annotated[Whole, Field(ge=1, le=20)] = 3
     """The maximum number of requests for a turn, unless `on_failure` is `retry`."""
     patience: Annotated[float, Field(ge=1, le=86_400)] = 300.0
     """The time limit of a turn in seconds, with all requests and the pauses between them."""
@@ -75,7 +76,7 @@ class EndpointSpec(BaseModel):
     """What to do if a turn gets no response. `retry`: try again until `patience` is over; then the episode is not
     counted. `forfeit`: after `tries` requests, take the turn with an empty action, which the environment treats like
     any other malformed action. `stop`: after `tries` requests, end everything that is played with this agent."""
-    concurrency: Annotated[int, Field(ge=1, le=1024)] = 16
+    concurrency: Annotated[Whole, Field(ge=1, le=1024)] = 16
     """The maximum number of requests of one process to the server at the same time."""
     prices: Prices | None = None
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id, Visibility
+from gem.validation.whole import Whole
 
 DeclaredKind = Literal["model", "program", "person"]
 """The owner's claim about what an agent is."""
@@ -21,7 +22,7 @@ class NewChallenge(Body):
     kind: DeclaredKind
     tools: list[str] = []
     """Tools between its actions, such as `python`. A row with tools is ranked apart."""
-    max_tool_uses: int | None = None
+    max_tool_uses: Whole | None = None
     tool_format: Literal["tags", "native"] | None = None
     visibility: Visibility | None = None
     """The visibility of the row and its episodes once they are verified; null for the default of the account."""
@@ -76,7 +77,7 @@ class ReportedNumbers(Body):
 
     env_id: Annotated[str, Field(min_length=1, max_length=120)]
     mean_return: Annotated[float, Field(allow_inf_nan=False)]
-    episodes: Annotated[int, Field(ge=1)]
+    episodes: Annotated[Whole, Field(ge=1)]
     success_rate: Annotated[float, Field(ge=0, le=1)]
     """The share of solved episodes, from 0 to 1."""
 

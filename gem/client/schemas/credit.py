@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id, Slug
+from gem.validation.whole import Whole
 
 TruthState = Literal["waiting", "done", "stopped", "failed"]
 """`waiting` also while a worker measures it; `failed` if it ended early, with what was measured until then."""
@@ -84,5 +85,5 @@ class NewTruth(Body):
     """The agent that continues: the agent of the episode, `expert` or `random`."""
     continuations: Literal[16, 64, 256] = 64
     """Of each kind and turn."""
-    turn: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    turn: Annotated[Whole, Field(ge=1, lt=2**31)] | None = None
     """The only turn to measure; null for all."""

@@ -11,6 +11,7 @@ from pydantic import Field, field_serializer, field_validator
 
 from gem.client.schemas.base import Answer, Body, Id, Visibility
 from gem.validation.messages import refused
+from gem.validation.whole import Whole
 
 MOST_ENTRIES = 2_000
 Name = Annotated[str, Field(min_length=1, max_length=80)]
@@ -75,7 +76,7 @@ class NewEntry(Body):
     In Python, a number may be one of NumPy or a tensor with one element. One that is not finite is sent as "NaN",
     "Infinity" or "-Infinity", which JSON does not have: it is not drawn, and the page says at which step it came.
     """
-    step: Annotated[int, Field(ge=-(2**53), le=2**53)] | None = None
+    step: Annotated[Whole, Field(ge=-(2**53), le=2**53)] | None = None
     """The step after the last one if it is left out."""
     time: Annotated[float, Field(ge=0, le=4_102_444_800)] | None = None
     """When it was logged, in seconds since 1970; now if it is left out."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id, Outcome, Seed, Slug, Visibility
+from gem.validation.whole import Flag, Whole
 
 Control = Literal["pause", "resume", "one-turn", "stop", "pace", "lock-step", "free"]
 """Commands for agents that play live. The last two are for duels."""
@@ -248,11 +249,11 @@ class NewEpisode(Body):
     visibility: Visibility | None = None
     opponent: str | None = None
     """In environments with several seats: the agent in the others, or `person` for a person with a link."""
-    seat: Annotated[int, Field(ge=0)] | None = None
+    seat: Annotated[Whole, Field(ge=0)] | None = None
     """Your own seat; drawn if it is left out."""
     tools: list[str] = Field(default=[], max_length=20)
     """Tools of this site that may be used between actions, such as `python`."""
-    max_tool_uses: int | None = None
+    max_tool_uses: Whole | None = None
     tool_format: str = ""
 
 
@@ -260,30 +261,30 @@ class NewTurn(Body):
     """An action, and the state of the episode that its player has seen."""
 
     action: str
-    expected_seq: Annotated[int, Field(ge=0)]
+    expected_seq: Annotated[Whole, Field(ge=0)]
     """The `seq` of the episode as its player has seen it. If the episode has changed since, nothing is played."""
-    as_written: bool = False
+    as_written: Flag = False
     """Send the text even if the environment cannot read it; its rules punish it."""
 
 
 class Fork(Body):
     """A turn to continue from."""
 
-    turn: Annotated[int, Field(ge=0)]
+    turn: Annotated[Whole, Field(ge=0)]
 
 
 class Finish(Body):
     """An agent that continues an episode in a branch of its own."""
 
     agent: Slug = "expert"
-    turn: Annotated[int, Field(ge=0)] | None = None
+    turn: Annotated[Whole, Field(ge=0)] | None = None
     """The turn to continue from; the last one if it is left out."""
 
 
 class TakeSeat(Body):
     """A seat to take from an agent that plays live."""
 
-    seat: Annotated[int, Field(ge=0, lt=100)] | None = None
+    seat: Annotated[Whole, Field(ge=0, lt=100)] | None = None
     """The seat to act if it is left out."""
 
 
@@ -304,9 +305,9 @@ class HandBack(Body):
 class NewForks(Body):
     """A turn that an agent continues from, in one or several branches at once."""
 
-    turn: Annotated[int, Field(ge=0, lt=2**31)]
+    turn: Annotated[Whole, Field(ge=0, lt=2**31)]
     agent: Slug
-    count: Annotated[int, Field(ge=1, le=64)] = 1
+    count: Annotated[Whole, Field(ge=1, le=64)] = 1
     """The number of branches; all of them count among your live episodes."""
     pace: float | None = None
     """Seconds between two turns. If it is left out: 1 for one branch, and as fast as possible for several."""
@@ -323,7 +324,7 @@ class NewShow(Body):
     pace: float = 1.0
     """Seconds between two turns."""
     tools: list[str] = Field(default=[], max_length=20)
-    max_tool_uses: int | None = None
+    max_tool_uses: Whole | None = None
     tool_format: str = ""
     visibility: Visibility | None = None
 
@@ -345,11 +346,11 @@ class NewDuel(Body):
     env_id: str
     agents: Annotated[list[Slug], Field(max_length=4)]
     """The agents that play, from left to right."""
-    plays: bool = False
+    plays: Flag = False
     """Whether the caller plays too, on the left."""
     seed: Seed | None = None
     pace: float = 1.0
-    lock_step: bool = True
+    lock_step: Flag = True
     """Whether nobody takes a turn until the others have taken as many."""
     visibility: Visibility | None = None
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from gem.client.schemas.base import Answer, Body, Id
 from gem.client.schemas.scores import Data
 from gem.evaluation.submission import MAX_NAME, MAX_NOTES
+from gem.validation.whole import Flag
 
 Table = Literal["episodes", "turns", "scores"]
 TableFormat = Literal["csv", "jsonl", "parquet"]
@@ -141,4 +142,4 @@ class JobChange(Body):
     name: Annotated[str, Field(max_length=MAX_NAME)] | None = None
     notes: Annotated[str, Field(max_length=MAX_NOTES)] | None = None
     tags: list[str] | None = None
-    archived: bool | None = None
+    archived: Flag | None = None

@@ -12,6 +12,7 @@ from gem.client.schemas.base import Answer, Body, Id, JobState, Outcome, Visibil
 from gem.client.schemas.scores import Books, Score
 from gem.evaluation.spec import MAX_NUM_ENVS
 from gem.evaluation.submission import FORMER_FIELDS, Priority, Submission
+from gem.validation.whole import Flag, Whole
 
 
 class NewEvaluation(Submission):
@@ -69,16 +70,16 @@ class Remaining(Answer):
 class Pace(Body):
     """How much of an evaluation is played at a time. What is left out stays as it is."""
 
-    num_envs: Annotated[int, Field(ge=1, le=MAX_NUM_ENVS)] | None = None
+    num_envs: Annotated[Whole, Field(ge=1, le=MAX_NUM_ENVS)] | None = None
     """Episodes that each worker plays at a time."""
-    max_workers: Annotated[int, Field(ge=0, le=1000)] | None = None
+    max_workers: Annotated[Whole, Field(ge=0, le=1000)] | None = None
     """The most workers; 0 for as many as there are."""
 
 
 class EpisodeEnd(Body):
     """How an episode counts that is cancelled while it is played."""
 
-    counts: bool
+    counts: Flag
     """Whether it counts as not solved, with the return that it has; otherwise it is dropped, and not counted."""
 
 

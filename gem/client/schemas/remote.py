@@ -9,6 +9,7 @@ from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Seed, Slug, Visibility
 from gem.client.schemas.episodes import Episode
+from gem.validation.whole import Whole
 
 
 class Remote(Answer):
@@ -37,7 +38,7 @@ class NewRemote(Body):
     """A remote agent to find by its name, or to create."""
 
     name: str
-    seats: Annotated[int, Field(ge=1, le=64)] | None = None
+    seats: Annotated[Whole, Field(ge=1, le=64)] | None = None
     """The turns that it is asked for at a time; 4 for a new one."""
     visibility: Visibility | None = None
     """The visibility of a new one; by default that of the account."""

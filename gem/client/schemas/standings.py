@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id
+from gem.validation.whole import Flag, Whole
 
 
 class AgentFacts(Body):
@@ -15,11 +16,11 @@ class AgentFacts(Body):
 
     nature: Literal["", "model", "program", "person"] = ""
     """Of an endpoint: what answers; empty for a model."""
-    parameters: int | None = Field(default=None, gt=0, lt=2**60)
+    parameters: Whole | None = Field(default=None, gt=0, lt=2**60)
     """Of an endpoint: the number of parameters of its model."""
     openness: Literal["", "open", "closed"] = ""
     """Of an endpoint: whether the weights of its model are published."""
-    plays_daily: bool = False
+    plays_daily: Flag = False
     """Whether it plays the daily seed, at the cost of its owner, if it is public."""
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id, Visibility
+from gem.validation.whole import Flag, Whole
 
 StudyState = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
 
@@ -18,15 +19,15 @@ class NewStudy(Body):
     study: Annotated[str, Field(max_length=40)] = ""
     plan: dict[str, Any] = {}
     """A plan as `gem.studies` reads it, if no study is named."""
-    seeds: Annotated[int, Field(ge=1, le=100)] | None = None
+    seeds: Annotated[Whole, Field(ge=1, le=100)] | None = None
     """Trainings of each variant in each environment; what the plan says if it is left out."""
     environments: list[str] = []
     """Only these; all if there are none."""
     title: Annotated[str, Field(max_length=100)] = ""
     visibility: Visibility | None = None
-    keeps_policies: bool = False
+    keeps_policies: Flag = False
     """Whether the last policy of each compared run becomes an agent."""
-    reuses_results: bool = True
+    reuses_results: Flag = True
     """Whether runs whose result comes with the site are not made again."""
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from gem.client.schemas.base import Answer, Body, Id, Visibility
 from gem.client.schemas.jobs import Job
+from gem.validation.whole import Flag, Whole
 
 
 class NewTraining(Body):
@@ -19,18 +20,18 @@ class NewTraining(Body):
     """Settings of a `gem.training.TrainingSpec`, which come before those of the recipe."""
     name: Annotated[str, Field(max_length=120)] = ""
     visibility: Visibility | None = None
-    evaluate_best: bool = False
+    evaluate_best: Flag = False
     """Submit the best checkpoint for evaluation when the training is done."""
     parent: Id | None = None
     """A training to fork."""
-    parent_update: Annotated[int, Field(ge=0)] | None = None
+    parent_update: Annotated[Whole, Field(ge=0)] | None = None
     """The update of the checkpoint to fork; the newest if it is left out."""
 
 
 class Extension(Body):
     """How many more updates a training gets."""
 
-    updates: Annotated[int, Field(ge=1, le=10**9)]
+    updates: Annotated[Whole, Field(ge=1, le=10**9)]
 
 
 class Alarm(Answer):

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from gem.client.schemas.base import Answer, Body
+from gem.validation.whole import Flag
 
 DeliveryState = Literal["waiting", "delivered", "failed", "withheld"]
 
@@ -53,7 +54,7 @@ class WebhookChange(Body):
 
     url: str | None = None
     events: list[str] | None = None
-    on: bool | None = None
+    on: Flag | None = None
     """Turn it on or off."""
 
 

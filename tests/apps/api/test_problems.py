@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import override_settings
@@ -10,7 +11,9 @@ from django.urls import reverse
 
 from apps.accounts.models import User
 from apps.api.problems import CONTENT_TYPE
+from apps.api.root import api
 from apps.api.routers import environments
+from apps.catalog.entries import CATEGORIES
 from apps.play import operations as play
 from gem.client import schemas
 from tests.apps.api.conftest import Program
@@ -72,6 +75,54 @@ def test_a_field_is_named_as_it_was_sent(body: Any, field: str, sentence: str, p
     assert [(error.field, error.detail) for error in problem.errors] == [(field, sentence)]
 
 
+@pytest.mark.parametrize(
+    ("path", "field", "sentence"),
+    [
+        ("jobs?stat=done", "stat", "There is no parameter stat. Did you mean state?"),
+        (
+            "environments?dificulty=easy&limit=1",
+            "dificulty",
+            "There is no parameter dificulty. Did you mean difficulty?",
+        ),
+        ("episodes?env=x", "env", "There is no parameter env. Did you mean env_id?"),
+        ("environments/" + ENV_ID + "?q=x", "q", "There is no parameter q. This address has none."),
+        ("jobs?limit=0&stat=done", "stat", "There is no parameter stat. Did you mean state?"),
+        ("agents?colour=red", "colour", "There is no parameter colour. Choose one of kind, mine, cursor, limit."),
+    ],
+)
+def test_a_parameter_that_an_address_does_not_have_is_refused(
+    guest: Program, path: str, field: str, sentence: str
+) -> None:
+    problem = problem_of(guest.get(path), 422)
+    assert [(error.field, error.detail) for error in problem.errors] == [(field, sentence)]
+
+
+def test_the_filters_of_the_catalog_are_parameters_and_pages_ignore_what_they_do_not_know(guest: Program) -> None:
+    found = guest.get(
+        f"environments?kind={quote(CATEGORIES['duel'])}&seats=two%20or%20more&sort=played&limit=200"
+    ).json()["items"]
+    assert found
+    assert {one["category"] for one in found} == {CATEGORIES["duel"]}
+    several = guest.get("environments?difficulty=easy&difficulty=hard&limit=200").json()["items"]
+    assert {one["difficulty"] for one in several} == {"easy", "hard"}
+    for page in ("/environments/?dificulty=easy", "/jobs/?stat=done", "/episodes/?env=x"):
+        assert guest.client.get(page).status_code == 200
+
+
+def test_every_address_says_which_parameters_it_has() -> None:
+    """Whatever an operation reads from the query, it declares: so it is documented, and what is not is refused."""
+    document = api.get_openapi_schema()
+    parameters = [
+        (path, parameter["name"])
+        for path, operations in document["paths"].items()
+        for operation in operations.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] == "query"
+    ]
+    assert ("/api/v1/environments", "difficulty") in parameters
+    assert ("/api/v1/environments", "filters") not in parameters
+
+
 def test_a_body_that_is_too_large_is_refused(program: Program) -> None:
     problem_of(program.send("POST", "episodes", b" " * (1024 * 1024 + 1)), 413)
 
@@ -105,7 +156,7 @@ def test_all_wrong_fields_are_listed_at_once(program: Program) -> None:
     assert sentences["spec.env_ids"] == "An environment is chosen twice."
 
 
-@pytest.mark.parametrize("seed", ["7", "", True, False, 7.5])
+@pytest.mark.parametrize("seed", ["7", "", True, False, 7.5, 7.0])
 @pytest.mark.parametrize(
     ("path", "body", "field"),
     [
@@ -123,6 +174,32 @@ def test_a_seed_is_a_whole_number(program: Program, path: str, body: dict[str, A
     problem = problem_of(program.post(path, sent), 422)
     said = [(error.field, error.detail) for error in problem.errors]
     assert said == [(field, f"seed has to be a whole number, not {seed!r}.")]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "value"),
+    [
+        ("jobs", {"agent": "random", "env_ids": [ENV_ID]}, "num_envs", "5"),
+        ("jobs", {"agent": "random", "env_ids": [ENV_ID]}, "hidden_seeds", "true"),
+        ("jobs", {"agent": "random", "env_ids": [ENV_ID]}, "max_turns", 5.0),
+        ("trainings", {"spec": {"env_id": ENV_ID}}, "spec.updates", True),
+        ("trainings", {"spec": {"env_id": ENV_ID}}, "spec.self_play", 1),
+        ("trainings", {"spec": {"env_id": ENV_ID}}, "evaluate_best", "yes"),
+        ("studies", {"study": "rebn"}, "seeds", "3"),
+        ("episodes", {"env_id": ENV_ID}, "seat", "0"),
+        ("duels", {"env_id": ENV_ID, "agents": ["random", "random"]}, "lock_step", 0),
+    ],
+)
+def test_a_number_or_a_truth_value_is_no_text(
+    program: Program, path: str, body: dict[str, Any], field: str, value: Any
+) -> None:
+    name = field.removeprefix("spec.")
+    sent = {**body, "spec": {**body["spec"], name: value}} if field != name else {**body, name: value}
+    problem = problem_of(program.post(path, sent), 422)
+    kind = "true or false" if name in {"hidden_seeds", "self_play", "evaluate_best", "lock_step"} else "a whole number"
+    assert [(error.field, error.detail) for error in problem.errors] == [
+        (field, f"{name} has to be {kind}, not {value!r}.")
+    ]
 
 
 def test_the_sentences_are_those_of_the_forms(owner: User, program: Program) -> None:

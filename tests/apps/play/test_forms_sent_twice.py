@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.http import HttpResponse
 from django.utils import timezone
 
 from apps.episodes.models import Batch, Episode
@@ -17,8 +14,8 @@ from apps.play import once, operations
 from apps.play.models import BegunByForm
 from apps.play.people import lobby_seats
 from tests.apps.agents import built_in
-from tests.apps.meanwhile import Elsewhere, meanwhile
 from tests.apps.play.people import BOX, Person
+from tests.apps.twice import copy_of, key_on, twice_at_once
 
 EASY, HARD = "game:GuessTheNumber-v0-easy", "game:GuessTheNumber-v0-hard"
 TICTACTOE = "duel:TicTacToe-v0"
@@ -41,27 +38,6 @@ def agents() -> None:
         built_in(kind)
 
 
-def key_on(page: HttpResponse, action: str = "") -> str:
-    """The key of the form with this address; of the first form that has one, if none is given."""
-    html = page.content.decode()
-    form = html[html.index(f'action="{action}"') :] if action else html
-    found = re.search(r'name="idempotency_key" value="([0-9a-f]{32})"', form)
-    assert found, "the form has no key"
-    return found[1]
-
-
-def twice_at_once(send: Callable[[], HttpResponse], before: str = 'INTO "episodes_seat"') -> list[str]:
-    """Where two requests lead that are sent at once."""
-    answers: list[HttpResponse] = []
-    again = Elsewhere(lambda: answers.append(send()))
-    with meanwhile(before, again) as it:
-        answers.append(send())
-    again.end()
-    assert it.happened
-    assert again.refusal is None
-    return [answer["Location"] for answer in answers]
-
-
 @pytest.mark.parametrize(("address", "entries", "episodes"), FORMS)
 @pytest.mark.parametrize("is_new", [True, False], ids=["somebody new", "a visitor"])
 def test_a_form_that_is_sent_twice_begins_one(
@@ -71,8 +47,8 @@ def test_a_form_that_is_sent_twice_begins_one(
     if not is_new:
         person.begin(EASY, 1)
     before = Episode.objects.count()
-    sent = {**entries, "idempotency_key": key_on(person.client.get(address))}
-    places = twice_at_once(lambda: Person(copy_of(person)).client.post(address, sent))
+    sent = {**entries, "idempotency_key": key_on(person.client.get(address), address)}
+    places = twice_at_once(lambda: Person(copy_of(person.client)).client.post(address, sent))
     last = person.client.post(address, sent)  # and a third time, when both are answered
     assert {*places, last["Location"]} == {last["Location"]}
     assert Episode.objects.count() - before == episodes
@@ -81,27 +57,20 @@ def test_a_form_that_is_sent_twice_begins_one(
         assert "Give up" in person.client.get(last["Location"]).content.decode(), "the board is theirs to play"
 
 
-def copy_of(person: Person) -> Any:
-    """Another connection of the same browser, with the cookies that it has now."""
-    other = type(person.client)()
-    other.cookies.load({name: morsel.value for name, morsel in person.client.cookies.items()})
-    return other
-
-
 def test_another_key_or_another_choice_begins_another() -> None:
     person = Person()
-    key = key_on(person.client.get(NEW))
+    key = key_on(person.client.get(NEW), NEW)
     first = person.begin(EASY, 1, idempotency_key=key)
     assert person.begin(EASY, 1, idempotency_key=key) == first
     assert person.begin(EASY, 2, idempotency_key=key) != first
-    assert person.begin(EASY, 1, idempotency_key=key_on(person.client.get(NEW))) != first
+    assert person.begin(EASY, 1, idempotency_key=key_on(person.client.get(NEW), NEW)) != first
     assert person.begin(EASY, 1) != person.begin(EASY, 1), "a form without a key, such as that of a program"
 
 
 def test_the_key_of_somebody_else_leads_nowhere() -> None:
     person, other = Person(), Person()
     other.begin(EASY, 1)
-    key = key_on(person.client.get(NEW))
+    key = key_on(person.client.get(NEW), NEW)
     assert person.begin(EASY, 1, idempotency_key=key) != other.begin(EASY, 1, idempotency_key=key)
 
 
@@ -112,7 +81,7 @@ def test_a_seat_from_the_lobby_is_taken_once() -> None:
         lobby_seats.offer(waits)
     offered = set(Episode.objects.values_list("pk", flat=True))
     person = Person()
-    sent = {**chosen, "idempotency_key": key_on(person.client.get(NEW))}
+    sent = {**chosen, "idempotency_key": key_on(person.client.get(NEW), NEW)}
     places = {person.client.post(NEW, sent)["Location"] for _ in range(2)}
     assert len(places) == 1
     assert set(Episode.objects.values_list("pk", flat=True)) == offered

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
@@ -11,10 +13,12 @@ from apps.jobs.errors import JobRefusal, NotYours
 from apps.jobs.leases import Claim
 from apps.jobs.models import Job
 from apps.leases import LeaseLost
-from apps.trainings import best, operations, records
+from apps.trainings import best, operations, records, topics
 from tests.apps.trainings.trainings import add_checkpoint, claimed, row, small
 
 DUEL = "duel:KuhnPoker-v0-vs-random"
+OFFERED = re.compile(r'id="checkpoints"\s+data-may-evaluate')
+"""What shows the button of the owner."""
 
 
 def rising_and_collapsing(job: Job) -> Claim:
@@ -135,6 +139,22 @@ def test_others_cannot_ask_and_nothing_cannot_be_evaluated(ada: User) -> None:
     records.finish(claimed(job))
     with pytest.raises(JobRefusal, match="no checkpoint to evaluate"):
         operations.evaluate_best(job.pk, ada)
+
+
+@pytest.mark.parametrize("rises", [True, False])
+def test_the_button_of_an_open_page_follows_the_end_of_the_training(client: Client, ada: User, rises: bool) -> None:
+    job = operations.submit(ada, small(updates=30))
+    claim = rising_and_collapsing(job) if rises else claimed(job)
+    client.force_login(ada)
+    page = client.get(job.get_absolute_url()).content.decode()
+    assert "data-evaluates-best" in page
+    assert OFFERED.search(page)
+    records.finish(claim)
+    [event] = topics.events(Job.objects.get(pk=job.pk), 0, "")
+    assert bool(OFFERED.search(event.html)) == rises
+    client.post(f"{job.get_absolute_url()}change/", {"do": "evaluate"})
+    [event] = topics.events(Job.objects.get(pk=job.pk), 0, "")
+    assert not OFFERED.search(event.html)
 
 
 def test_the_form_has_the_tick(client: Client, ada: User) -> None:

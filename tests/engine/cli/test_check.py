@@ -1,13 +1,18 @@
 """`gemweb check`: every promise of the contract is tried, and what is broken is named with what to do."""
 
+import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from gem import registry
 from gem.check import PROMISES
+from gem.check.arguments import hints
+from gem.check.promise import Subject
 from tests.engine.cli.conftest import Run
 
 ROOT = Path(__file__).parents[3]
@@ -158,6 +163,68 @@ def test_a_broken_promise_is_named(run: Run, coin_row, title: str, said: str, ch
     assert said in lines[place + 1]
     assert lines[place + 2].strip().startswith("What to do: ")
     assert "broken" in lines[-1]
+
+
+TAKEN = "def __init__(self, num_coins: int = 8, "
+MORE = (TAKEN, f"{TAKEN}bonus: int = 0, ")
+CONFIG = ("    num_coins: int\n", "    num_coins: int\n    bonus: int = 0\n")
+REFUSAL = "        if bonus < 0:\n            raise InvalidArgument('bonus is at least 0')\n"
+CHECKED = ("        self.config =", f"{REFUSAL}        self.config =")
+PASSED = ("Config(num_coins)", "Config(num_coins, bonus)")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [MORE],
+        [MORE, CHECKED],
+        [MORE, ("self.row: list[int] = []", "self.row: list[int] = []\n        self._bonus = bonus")],
+        [MORE, CONFIG, CHECKED, PASSED],
+        [MORE, CONFIG, ("Config(num_coins)", "Config(num_coins, bonus=bonus)")],
+    ],
+    ids=["not used", "checked alone", "stored", "in the configuration", "by its name"],
+)
+def test_an_argument_that_does_nothing_is_found(coin_row, changes: list[tuple[str, str]]) -> None:
+    import_module(coin_row(*changes))
+    [hint] = hints(Subject("game:CoinRow-v0"))
+    assert hint.detail == "Nothing reads bonus: every value gives the same environment."
+
+
+def test_a_hint_breaks_nothing(run: Run, coin_row) -> None:
+    code, out, err = run("check", "game:CoinRow-v0", "--module", coin_row(MORE))
+    assert (code, err) == (0, "")
+    assert "hint      Every argument has an effect.\n          Nothing reads bonus" in out
+    assert f"{len(PROMISES)} promises checked. The contract is kept." in out
+    data = json.loads(run("check", "game:CoinRow-v0", "--module", "coin_row_outside", "--json").out)
+    assert (data["hints"], data["broken"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [MORE, CONFIG, PASSED, (PLAY, f"{PLAY}        self.config.bonus\n")],
+        [
+            MORE,
+            CONFIG,
+            PASSED,
+            (PLAY, f"{PLAY}        print(self.config)\n"),
+        ],
+        [MORE, ("self.taken: list[int] = []", "self.taken: list[int] = [] * bonus")],
+        [MORE, ("self.row: list[int] = []", "self.row: list[int] = []\n        self.bonus = bonus")],
+    ],
+    ids=["read", "given away", "used at once", "for others to read"],
+)
+def test_an_argument_that_may_do_something_is_no_hint(coin_row, changes: list[tuple[str, str]]) -> None:
+    import_module(coin_row(*changes))
+    assert list(hints(Subject("game:CoinRow-v0"))) == []
+
+
+def test_no_argument_of_ours_does_nothing() -> None:
+    specs = [spec for spec in registry.specs() if spec.cost == "fast" and not spec.missing_packages()]
+    ours = {factory: spec for spec in specs if (factory := spec.load()).__module__.startswith("gem.")}
+    assert len(ours) > 10
+    found = [hint.detail for spec in ours.values() for hint in hints(Subject(spec.id))]
+    assert found == []
 
 
 def test_what_an_environment_does_not_promise_is_left_out(run: Run, coin_row) -> None:

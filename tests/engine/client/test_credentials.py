@@ -9,7 +9,7 @@ import pytest
 
 from gem.errors import UsageError
 from gem.net import credentials
-from gem.net.credentials import Login, find_login, forget, normalize, sends_in_clear, store, stored_login, token_at
+from gem.net.credentials import Login, find_login, forget, normalize, sends_in_clear, store, stored_login, token_of
 
 SITE, OTHER = "https://gemweb.example.org", "http://127.0.0.1:8123"
 
@@ -47,15 +47,14 @@ def test_what_is_given_comes_first_then_the_environment(monkeypatch: pytest.Monk
     assert find_login(token="") == Login(OTHER, "")
 
 
-def test_an_address_has_the_token_of_its_site(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_has_its_own_token(monkeypatch: pytest.MonkeyPatch) -> None:
     store(Login(SITE, "gw_stored"))
     store(Login(f"{SITE}/lab", "gw_lab"))
     monkeypatch.setenv("GEMWEB_TOKEN", "gw_environment")
-    assert token_at(f"{SITE}/openenv/x") == "gw_stored"
-    assert token_at(f"{SITE}/lab/openenv/x") == "gw_lab"
-    assert [token_at(address) for address in (f"{SITE}.evil.example/openenv/x", f"{OTHER}/openenv/x", SITE)] == [""] * 3
+    assert [token_of(url) for url in (SITE, f"{SITE}/lab")] == ["gw_stored", "gw_lab"]
+    assert [token_of(url) for url in (f"{SITE}.evil.example", OTHER)] == ["", ""]
     monkeypatch.setenv("GEMWEB_URL", f"{SITE}/api/v1")
-    assert token_at(f"{SITE}/openenv/x") == "gw_environment"
+    assert token_of(SITE) == "gw_environment"
 
 
 @pytest.mark.parametrize("read", ["gw_a\n", " gw_a\r\n", "gw_a"])

@@ -21,7 +21,10 @@ from websockets.sync.server import Server, ServerConnection, serve
 import gem
 from gem import replay
 from gem.agents import make_agent
+from gem.cli import main
 from gem.errors import EnvironmentFailure, InvalidArgument, UnknownEnvironment
+from gem.net import credentials
+from gem.net.credentials import Login
 from gem.rollout import EpisodeRequest, rollout
 
 COUNTER = {"properties": {"message": {"type": "string"}}, "required": ["message"]}
@@ -31,17 +34,17 @@ FORM = {"properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "req
 class Counting:
     """A server on which an episode is a sum that has to reach its seed."""
 
-    def __init__(self, action: dict[str, Any]) -> None:
-        self.action, self.sessions, self.sessions_ended, self.answer_with = action, 0, 0, ""
+    def __init__(self, action: dict[str, Any], path: str = "/count") -> None:
+        self.action, self.sessions, self.sessions_ended, self.answer_with, self._path = action, 0, 0, "", path
+        self.tokens: list[str | None] = []
         self.resets: list[dict[str, Any]] = []
-        self.tokens: set[str] = set()
         self.server: Server = serve(self._talk, "127.0.0.1", 0, process_request=self._read)
-        self.url = f"http://127.0.0.1:{self.server.socket.getsockname()[1]}/count"
+        self.url = f"http://127.0.0.1:{self.server.socket.getsockname()[1]}{path}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def _read(self, _: ServerConnection, request: Request) -> Response | None:
-        self.tokens.add(request.headers.get("Authorization", ""))
-        if request.path != "/count/schema":
+        self.tokens.append(request.headers.get("Authorization"))
+        if request.path != f"{self._path}/schema":
             return None
         body = json.dumps({"action": self.action}).encode()
         return Response(200, "OK", Headers({"Content-Length": str(len(body))}), body)
@@ -78,6 +81,14 @@ def on_a_machine_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 
 @pytest.fixture
+def site() -> Iterator[Counting]:
+    """A server whose address is that of an environment of a gemweb site."""
+    server = Counting(COUNTER, "/openenv/count")
+    yield server
+    server.server.shutdown()
+
+
+@pytest.fixture
 def counting() -> Iterator[Counting]:
     """A server whose actions are texts."""
     server = Counting(COUNTER)
@@ -104,32 +115,13 @@ def test_a_reset_sends_what_the_server_takes_besides_a_seed(counting: Counting) 
     env.close()
 
 
-def test_the_token_of_a_site_is_sent_to_this_site_alone(counting: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GEMWEB_TOKEN", "gw_secret")
-    gem.make(f"openenv:{counting.url}").reset(seed=3)
-    monkeypatch.setenv("GEMWEB_URL", "http://127.0.0.1:1")
-    gem.make(f"openenv:{counting.url}").reset(seed=3)
-    assert counting.tokens == {""}
-    monkeypatch.setenv("GEMWEB_URL", counting.url.removesuffix("/count"))
-    counting.tokens.clear()
-    gem.make(f"openenv:{counting.url}").reset(seed=3)
-    assert counting.tokens == {"Bearer gw_secret"}
-
-
-@pytest.mark.parametrize("address", ["https://site.example/openenv/gw_a-B_c/game:Sokoban-v0", "https:++a.example+gw_x"])
-def test_an_id_has_no_token_because_records_have_ids(address: str) -> None:
-    with pytest.raises(InvalidArgument, match="Leave the token out of the address") as refused:
-        gem.make(f"openenv:{address}")
-    assert "gw_" not in str(refused.value)
-
-
 def test_an_episode_that_nobody_ends_keeps_no_session(counting: Counting, caplog: pytest.LogCaptureFixture) -> None:
     env = gem.make(f"openenv:{counting.url}")
     env.reset(seed=3)
     assert (counting.sessions, counting.sessions_ended) == (1, 0)
     del env
     gc.collect()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not counting.sessions_ended and time.monotonic() < deadline:
         time.sleep(0.01)
     assert counting.sessions_ended == 1
@@ -210,6 +202,47 @@ def test_a_server_that_is_not_there_is_named() -> None:
         del env
         gc.collect()
     assert [str(warning.message) for warning in warned if warning.category is ResourceWarning] == []
+
+
+def test_a_token_is_sent_to_its_own_site_and_written_nowhere(
+    site: Counting, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GEMWEB_TOKEN", "gw_secret")
+    env_id, out = f"openenv:{site.url}", tmp_path / "episodes.jsonl"
+    command = ["eval", "--env", env_id, "--agent", "random", "--episodes", "2", "--seed", "3", "--out", str(out)]
+    main(command)
+    assert set(site.tokens) == {None}, "a token for no server in particular"
+    monkeypatch.setenv("GEMWEB_URL", "http://127.0.0.1:9")
+    gem.make(env_id).reset(seed=1)
+    assert set(site.tokens) == {None}, "the token of another server"
+    site.tokens.clear()
+    monkeypatch.setenv("GEMWEB_URL", site.url.partition("/openenv/")[0])
+    out.unlink()
+    main(command)
+    assert set(site.tokens) == {"Bearer gw_secret"}
+    assert env_id in out.read_text()
+    assert "gw_secret" not in out.read_text() + "".join(capsys.readouterr())
+
+
+def test_a_token_that_was_stored_by_a_login_is_sent(site: Counting) -> None:
+    credentials.store(Login(site.url.partition("/openenv/")[0], "gw_stored"))
+    gem.make(f"openenv:{site.url}").reset(seed=1)
+    assert set(site.tokens) == {"Bearer gw_stored"}
+
+
+@pytest.mark.parametrize("address", ["http://host/openenv/gw_secret/game", "http:++host+openenv+gw_secret+game"])
+def test_an_address_with_a_token_is_refused_by_a_sentence_without_it(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InvalidArgument, match="Leave the token out") as refused:
+        gem.make(f"openenv:{address}")
+    assert "gw_secret" not in str(refused.value)
+    with pytest.raises(InvalidArgument, match="Leave the token out"):
+        gem.make("openenv:http://host", url=address.replace("+", "/"))
+    for command in ("check", "learnable"):
+        assert main([command, f"openenv:{address}"]) == 2
+    assert main(["eval", "--env", f"openenv:{address}", "--agent", "random"]) == 2
+    assert "gw_secret" not in "".join(capsys.readouterr())
 
 
 def test_what_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gem.net.addresses import allowed_addresses
-from gem.net.http import check_url
+from gem.net.openenv import check_address
 from gem.openenv.connection import Answer, Connection, Response, checked_answer
 from gem.openenv.random_actions import draw_fields
 from gem.openenv.wire import frame
@@ -47,7 +47,7 @@ class Server:
     """
 
     def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
-        self.url, self.timeout = check_url(url), timeout
+        self.url, self.timeout = check_address(url), timeout
         self._guard = allowed_addresses()
         self._action_schema: dict[str, Any] | None = None
 
