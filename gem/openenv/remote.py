@@ -96,7 +96,10 @@ class RemoteOpenEnv(Env):
         tape, self._tape = self._tape, None
         answer = self._begin() if tape is None else tape
         self._answers = [answer]
-        self._is_over = bool(answer["done"])
+        if answer["done"]:
+            self._is_over = True
+            self._leave()
+            raise EnvironmentFailure("The server's episode was over when it began: its answer to the reset says done.")
         return text_of(answer), self._info(answer)
 
     def step(self, action: str) -> Step:

@@ -204,6 +204,13 @@ def test_a_server_that_is_not_there_is_named() -> None:
     assert [str(warning.message) for warning in warned if warning.category is ResourceWarning] == []
 
 
+def test_an_episode_that_is_over_when_it_begins_fails(counting: Counting) -> None:
+    spec = gem.spec(f"openenv:{counting.url}")
+    over, played = rollout(make_agent("random"), [EpisodeRequest(0, spec.id, 0), EpisodeRequest(1, spec.id, 4)])
+    assert "over when it began" in over.failure
+    assert (over.failed_by, over.turn_count, played.failure) == ("environment", 0, "")
+
+
 def test_a_token_is_sent_to_its_own_site_and_written_nowhere(
     site: Counting, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
