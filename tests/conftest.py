@@ -33,7 +33,7 @@ os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, an
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Any:
-    """Do everything with room for the frames of deep calls, which is a quarter faster."""
+    """Do everything with room for the frames of deep calls, or some of them map memory each time."""
     run = config.pluginmanager.subset_hook_caller("pytest_cmdline_main", [sys.modules[__name__]])
     return with_room(run, config=config)
 

@@ -3,7 +3,7 @@
 CPython keeps the frames of a thread in chunks of 16 KB. A call that does not fit into the last chunk maps another one,
 which is unmapped as soon as the call returns. So a loop that runs at the end of a chunk maps and unmaps memory for each
 of its calls, and each call takes fifty times as long. Below pytest and Django a request is two hundred calls deep and
-crosses a dozen such ends; where they lie in inner loops, that takes a third of the processor time of a test.
+crosses a dozen such ends; where they lie in inner loops, that takes up to a third of the processor time of a test.
 """
 
 from collections.abc import Callable
