@@ -12,6 +12,7 @@ them out, a file at a time (`tests/scheduling.py`), and starts the Postgres that
 import gc
 import os
 import random
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,9 +25,17 @@ from pytest_django import DjangoDbBlocker
 from apps.garbage import leave_out_what_is_loaded
 from tests import scheduling, services
 from tests.browser import FLAGS, MISSING, find_browser
+from tests.stack_room import with_room
 
 pytest_plugins = ["tests.counts"]
 os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Any:
+    """Do everything with room for the frames of deep calls, or some of them map memory each time."""
+    run = config.pluginmanager.subset_hook_caller("pytest_cmdline_main", [sys.modules[__name__]])
+    return with_room(run, config=config)
 
 
 # ------------------------------------------------------------------ 1. services

@@ -139,9 +139,9 @@ def run_as(
     )
 
 
-def server_folder(prefix: str) -> Path:
+def server_folder(prefix: str, parent: Path | None = None) -> Path:
     """A new temporary folder that a server of another user can traverse."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     folder.chmod(0o711)
     return folder
 
