@@ -83,15 +83,24 @@ def default_limit(name: str) -> int | None:
 
 def limit_of(user: User, name: str) -> int | None:
     """The limit of this person; None if there is none."""
-    if user.is_staff and not _TABLE[name].binds_staff:
-        return None
-    override = QuotaOverride.objects.filter(user=user, quota=name).first()
-    return default_limit(name) if override is None else override.most
+    return _limit(user, name, _overrides(user, [name]))
 
 
 def uses(user: User) -> list[QuotaUse]:
     """Every quota with what this person uses, for the account page."""
-    return [QuotaUse(quota, quota.used(user), limit_of(user, quota.name)) for quota in table()]
+    overrides = _overrides(user, list(_TABLE))
+    return [QuotaUse(quota, quota.used(user), _limit(user, quota.name, overrides)) for quota in table()]
+
+
+def _overrides(user: User, names: list[str]) -> dict[str, int | None]:
+    """The limits that administrators gave this person, by the quota's name; None for no limit."""
+    return dict(QuotaOverride.objects.filter(user=user, quota__in=names).values_list("quota", "most"))
+
+
+def _limit(user: User, name: str, overrides: Mapping[str, int | None]) -> int | None:
+    if user.is_staff and not _TABLE[name].binds_staff:
+        return None
+    return overrides[name] if name in overrides else default_limit(name)
 
 
 def refusal(user: User, name: str, more: float = 1) -> str:

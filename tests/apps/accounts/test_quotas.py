@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from apps.accounts import quotas
@@ -63,6 +65,14 @@ def test_the_account_page_says_what_is_used_and_what_happens_at_the_limit(anna: 
     assert "1 of 20 at a time" in page
     assert all(quota.title in page and quota.at_limit in page.replace("&#x27;", "'") for quota in quotas.table()
                if quotas.default_limit(quota.name) is not None)  # fmt: skip
+
+
+def test_all_limits_are_asked_for_at_once(anna: User) -> None:
+    quotas.set_limit(anna, quotas.ENDPOINTS, 3)
+    with CaptureQueriesContext(connection) as asked:
+        found = {one.quota.name: one.limit for one in quotas.uses(anna)}
+    assert (found[quotas.ENDPOINTS], found[quotas.TRAININGS]) == (3, quotas.default_limit(quotas.TRAININGS))
+    assert sum("accounts_quotaoverride" in query["sql"] for query in asked.captured_queries) == 1
 
 
 def test_at_the_cpu_limit_live_episodes_are_refused_and_queued_jobs_wait_until_tomorrow(anna: User) -> None:
