@@ -50,7 +50,7 @@ def _useless(factory: Callable[..., Any], subject: Subject) -> list[str]:
     places = _places(code, subject)
     stored = {name: {places.get(id(each), "") for each in loads if each.id == name} for name in names}
     stored = {name: where for name, where in stored.items() if where and "" not in where}
-    read = _names_read(factory) if stored else None
+    read = _names_read(factory, set().union(*stored.values())) if stored else None
     unread = [name for name, where in stored.items() if read is not None and not where & read]
     return [name for name in names if name in {*unused, *unread}]
 
@@ -89,26 +89,31 @@ def _places(code: ast.AST, subject: Subject) -> dict[int, str]:
     return places
 
 
-def _names_read(factory: type) -> set[str] | None:
-    """What is read as an attribute, or stands as a text, in the packages of a class; None if that is not all."""
+def _names_read(factory: type, names: set[str]) -> set[str] | None:
+    """Those of the names that are read as attributes, or stand as texts, in the packages of a class; None if others may
+    be read as well."""
     modules = {each.__module__ for each in factory.__mro__}
     packages = {name.partition(".")[0] for name in modules} - {"abc", "builtins", "typing"}
     read: set[str] = set()
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] not in packages:
             continue
+        is_foreign = name in modules and not name.startswith("gem.")
         try:
-            code = ast.parse(inspect.getsource(module))
+            source = inspect.getsource(module)
+            if not is_foreign and not any(each in source for each in names - read):
+                continue  # parsing takes most of the time
+            code = ast.parse(source)
         except (OSError, TypeError, SyntaxError):
             continue
-        if name in modules and not name.startswith("gem.") and _reads_without_names(code):
+        if is_foreign and _reads_without_names(code):
             return None
         for node in ast.walk(code):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 read.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 read.add(node.value)
-    return read
+    return read & names
 
 
 def _reads_without_names(code: ast.AST) -> bool:
