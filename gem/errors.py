@@ -72,7 +72,11 @@ class EnvironmentFailure(GemError):
     """The environment itself failed; its episode is recorded as failed, and the other episodes continue."""
 
 
-class ServerNotThere(EnvironmentFailure):
+class EnvironmentServerFailure(EnvironmentFailure):
+    """The server of an environment refused, did not answer or sent nonsense; the message says everything about it."""
+
+
+class ServerNotThere(EnvironmentServerFailure):
     """No connection could be made to the server of an environment; it may be there later."""
 
 

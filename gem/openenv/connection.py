@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gem.errors import EnvironmentFailure, ServerNotThere
+from gem.errors import EnvironmentServerFailure, ServerNotThere
 from gem.net.addresses import AddressGuard
 from gem.net.errors import ConnectionFailed, SocketRefused
 from gem.net.http import GuardedClient, HttpError
@@ -57,7 +57,7 @@ class Connection:
         """What the server says of its actions, as JSON schema; empty if it says nothing.
 
         Raises:
-            EnvironmentFailure: if there is no answer.
+            EnvironmentServerFailure: if there is no answer.
         """
         schema = self.get("/schema").data
         action = schema.get("action") if isinstance(schema, dict) else None
@@ -67,7 +67,7 @@ class Connection:
         """Send a GET request.
 
         Raises:
-            EnvironmentFailure: if there is no answer.
+            EnvironmentServerFailure: if there is no answer.
         """
         response: Response = self._run(self._read(path))
         return response
@@ -76,19 +76,19 @@ class Connection:
         """Send a message, and return the observation that answers it.
 
         Raises:
-            EnvironmentFailure: if there is none.
+            EnvironmentServerFailure: if there is none.
         """
         reply = self.exchange(frame(kind, dict(data)))
         if reply.get("type") == "error":
             message = reply.get("data", {}).get("message") if isinstance(reply.get("data"), dict) else None
-            raise EnvironmentFailure(f"The server refused the {kind}: {str(message)[:500]}")
+            raise EnvironmentServerFailure(f"The server refused the {kind}: {str(message)[:500]}")
         return checked_answer(reply.get("data"))
 
     def exchange(self, text: str) -> dict[str, Any]:
         """Send any text, and return the server's reply as it is; empty if it is no object.
 
         Raises:
-            EnvironmentFailure: if there is none, or it is not JSON.
+            EnvironmentServerFailure: if there is none, or it is not JSON.
         """
         reply: dict[str, Any] = self._run(self._exchange(text))
         return reply
@@ -98,7 +98,7 @@ class Connection:
         self._finalizer.detach()
         try:
             self._run(self._close())
-        except EnvironmentFailure:
+        except EnvironmentServerFailure:
             return  # it has ended anyway
 
     async def _read(self, path: str) -> Response:
@@ -145,13 +145,13 @@ class Connection:
             raise ServerNotThere(f"The server at {self._url}: {error}") from error
         except SocketRefused as error:
             hint = "" if MOUNT in self._url else f" On a site of gemweb, the address ends with {MOUNT}ENV_ID."
-            raise EnvironmentFailure(f"The server at {self._url}: {error}{hint}") from error
+            raise EnvironmentServerFailure(f"The server at {self._url}: {error}{hint}") from error
         except HttpError as error:
-            raise EnvironmentFailure(f"The server at {self._url}: {error}") from error
+            raise EnvironmentServerFailure(f"The server at {self._url}: {error}") from error
         except TimeoutError as error:
-            raise EnvironmentFailure(f"The server at {self._url} did not answer.") from error
+            raise EnvironmentServerFailure(f"The server at {self._url} did not answer.") from error
         except (ValueError, RecursionError) as error:
-            raise EnvironmentFailure(f"The server at {self._url} sent something that is not JSON.") from error
+            raise EnvironmentServerFailure(f"The server at {self._url} sent something that is not JSON.") from error
 
 
 def _abandon(client: GuardedClient, process: int) -> None:
@@ -169,12 +169,12 @@ def checked_answer(answer: object) -> Answer:
     """An answer of the server, as far as it can be used.
 
     Raises:
-        EnvironmentFailure: if it is not an observation with a reward and an end.
+        EnvironmentServerFailure: if it is not an observation with a reward and an end.
     """
     if not isinstance(answer, Mapping):
-        raise EnvironmentFailure("The server's answer is no observation.")
+        raise EnvironmentServerFailure("The server's answer is no observation.")
     observation, reward, done = answer.get("observation"), answer.get("reward"), answer.get("done", False)
     is_number = reward is None or isinstance(reward, int | float)
     if not isinstance(observation, dict) or not is_number or not isinstance(done, bool):
-        raise EnvironmentFailure("The server's answer is no observation with a reward and an end.")
+        raise EnvironmentServerFailure("The server's answer is no observation with a reward and an end.")
     return {"observation": observation, "reward": None if reward is None else float(reward), "done": done}

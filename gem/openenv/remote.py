@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gem.core import Env, Info, State, Step, reading_state
-from gem.errors import EnvironmentFailure, EpisodeOver, InvalidArgument
+from gem.errors import EnvironmentServerFailure, EpisodeOver, InvalidArgument
 from gem.net.addresses import allowed_addresses
 from gem.net.openenv import check_address
 from gem.openenv.connection import Answer, Connection, checked_answer
@@ -99,14 +99,16 @@ class RemoteOpenEnv(Env):
         if answer["done"]:
             self._is_over = True
             self._leave()
-            raise EnvironmentFailure("The server's episode was over when it began: its answer to the reset says done.")
+            raise EnvironmentServerFailure(
+                "The server's episode was over when it began: its answer to the reset says done."
+            )
         return text_of(answer), self._info(answer)
 
     def step(self, action: str) -> Step:
         """See `Env.step`.
 
         Raises:
-            EnvironmentFailure: if the server cannot be reached, refuses the action or answers nonsense.
+            EnvironmentServerFailure: if the server cannot be reached, refuses the action or answers nonsense.
         """
         if self._is_over:
             raise EpisodeOver("There is no episode under way; call reset() to begin one.")
@@ -191,7 +193,7 @@ class RemoteOpenEnv(Env):
         """Open a session, and play the actions of a restored episode once more.
 
         Raises:
-            EnvironmentFailure: if the server answers otherwise than before.
+            EnvironmentServerFailure: if the server answers otherwise than before.
         """
         answers = [self._begin()]
         assert self._connection is not None
@@ -201,7 +203,9 @@ class RemoteOpenEnv(Env):
         differs = any(text_of(one) != text_of(other) for one, other in zip(answers, self._answers, strict=True))
         if differs:
             self._leave()
-            raise EnvironmentFailure("The server did not give the same episode for the same seed and actions again.")
+            raise EnvironmentServerFailure(
+                "The server did not give the same episode for the same seed and actions again."
+            )
 
     def _data_of(self, action: str) -> dict[str, Any] | None:
         """What the server takes as the action; None if it is none."""

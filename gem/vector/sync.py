@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Generic, NamedTuple, TypeVar
 
 from gem.core import Env, Info, State, Step
-from gem.errors import ServerNotThere, UsageError, failure_of
+from gem.errors import EnvironmentServerFailure, UsageError, failure_of
 from gem.vector.base import CLOSED_MESSAGE, IDLE_STEP, Actions, AutoresetMode, VectorEnv
 
 logger = logging.getLogger(__name__)
@@ -198,7 +198,7 @@ class SyncVectorEnv(VectorEnv):
             self._failures[kind] += 1
             is_first = self._failures[kind] == 1
         if is_first:
-            shown = None if isinstance(error, ServerNotThere) else error  # whose message says everything
+            shown = None if isinstance(error, EnvironmentServerFailure) else error  # whose message says everything
             logger.warning("The environment in slot %d failed: %s", i, error, exc_info=shown)
 
     def _close_all(self) -> None:

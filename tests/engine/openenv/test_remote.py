@@ -204,6 +204,16 @@ def test_a_server_that_is_not_there_is_named() -> None:
     assert [str(warning.message) for warning in warned if warning.category is ResourceWarning] == []
 
 
+def test_what_a_server_does_wrong_is_logged_without_our_code(
+    counting: Counting, caplog: pytest.LogCaptureFixture
+) -> None:
+    counting.answer_with = "no JSON"
+    (record,) = rollout(make_agent("random"), [EpisodeRequest(0, f"openenv:{counting.url}", 1)])
+    assert "not JSON" in record.failure
+    assert "not JSON" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
 def test_an_episode_that_is_over_when_it_begins_fails(counting: Counting) -> None:
     spec = gem.spec(f"openenv:{counting.url}")
     over, played = rollout(make_agent("random"), [EpisodeRequest(0, spec.id, 0), EpisodeRequest(1, spec.id, 4)])
