@@ -36,6 +36,13 @@ async (onlyColours) => {
 """
 
 
+_PRIMARY = r"""
+() => [...document.querySelectorAll("[data-kind=primary]")]
+  .filter((button) => button.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+  .map((button) => button.textContent.trim())
+"""
+
+
 def violations(page: Page, *, only_colours: bool = False) -> list[str]:
     """The rules of axe-core (WCAG 2.2 AA and best practices) that the page breaks, with the first elements of each.
 
@@ -48,6 +55,12 @@ def violations(page: Page, *, only_colours: bool = False) -> list[str]:
     if not found:
         return []
     return [said for said in page.evaluate(_AXE, only_colours) if said in found]  # not while a part is exchanged
+
+
+def primary_buttons(page: Page) -> list[str]:
+    """The words of the primary buttons that can be seen, if there is more than one; everything else is quiet."""
+    seen: list[str] = page.evaluate(_PRIMARY)
+    return seen if len(seen) > 1 else []
 
 
 def shifts(page: Page) -> list[Any]:

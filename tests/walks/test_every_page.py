@@ -1,4 +1,5 @@
-"""Every page of the table of addresses keeps the rules of axe-core, does not jump while it loads, and says no error."""
+"""Every page of the table of addresses keeps the rules of axe-core and has at most one primary button, does not jump
+while it loads, and says no error."""
 
 from __future__ import annotations
 
@@ -11,13 +12,16 @@ from django.db import transaction
 from django.urls import reverse
 from playwright.sync_api import Page, Route, expect
 
-from tests.walks.page_rules import WATCH_SHIFTS, shifts, violations
+from tests.walks.page_rules import WATCH_SHIFTS, primary_buttons, shifts, violations
 from tests.walks.site import Site
 
 if TYPE_CHECKING:
     from apps.accounts.models import User
 
-SOME = ["play:lobby", "forks:tree", "lens:credit", "agents:agent", "curves:training", "reported:episode"]
+SOME = [
+    *("leaderboard:benchmark", "play:lobby", "forks:tree"),
+    *("lens:credit", "agents:agent", "curves:training", "reported:episode"),
+]
 """Pages that are looked at in every run of the tests; all of them are in the long one."""
 ELSEWHERE = {"jobs:seat", "jobs:take_seat", "doors:prime_published"}
 """Addresses that lead on by themselves, or say what only programs read."""
@@ -59,6 +63,8 @@ def look_at(page: Page, path: str) -> list[str]:
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             complaints = violations(page, only_colours=scheme == "dark")
             found.update(f"{path} at {width}, {scheme}: {said}" for said in complaints)
+        if buttons := primary_buttons(page):
+            found.add(f"{path} at {width}: more than one primary button: {buttons}")
         found.update(f"{path} at {width}: moved by {value:.3f}: {moved}" for value, moved in shifts(page))
     return sorted(found)
 
