@@ -29,7 +29,7 @@ from apps.learnability.asking import wake_workers as wake_for_probes
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.lens import asking
 from apps.openenv.recording import fail_lost
-from apps.play.once import forget as forget_forms
+from apps.play.starting.once import forget as forget_forms
 from apps.queue import REAPED, beat, note
 from apps.remote.asking import forget_lost as forget_questions
 from apps.reported import reading_files

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from apps.names import validate_free_name
-from apps.play.forms import EnvironmentField, EnvironmentInput, SeedField, environments
+from apps.play.starting.forms import EnvironmentField, EnvironmentInput, SeedField, environments
 from apps.remote.models import MOST_SEATS, USUAL_SEATS
 
 

@@ -27,7 +27,7 @@ from apps.connect.forms import ChatForm, NewForm, SeatsForm
 from apps.connect.program import program_for
 from apps.episodes.errors import Refusal
 from apps.episodes.views import find
-from apps.play import limits
+from apps.play.starting import limits
 from apps.remote import operations
 from apps.remote.models import EpisodeKey, Question, Remote
 from gem.errors import GemError

@@ -21,7 +21,7 @@ from apps.episodes.errors import Refusal
 from apps.episodes.models import Episode
 from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import own_seat
-from apps.play import limits, once
+from apps.play.starting import limits, once
 from apps.seasons.models import Season
 from apps.visibility import Visibility
 from gem.errors import GemError

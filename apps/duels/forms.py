@@ -8,8 +8,8 @@ from django import forms
 
 from apps.accounts.models import Viewer, default_visibility
 from apps.agents.models import Agent
-from apps.play import once
-from apps.play.forms import PACES, EnvironmentField, EnvironmentInput, SeedField, environments, playable
+from apps.play.starting import once
+from apps.play.starting.forms import PACES, EnvironmentField, EnvironmentInput, SeedField, environments, playable
 from apps.visibility import VisibilityField
 from gem import registry
 from gem.errors import UnknownEnvironment

@@ -20,10 +20,10 @@ from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, DuelChange, Episode
 from apps.live import recheck_access, wake
-from apps.play import once
 from apps.play.models import Show
 from apps.play.shows import operations as shows
-from apps.play.tooling import ask_tools
+from apps.play.starting import once
+from apps.play.starting.tooling import ask_tools
 from apps.visibility import Visibility
 from gem.errors import EnvironmentFailure
 from gem.validation.values import check_seed

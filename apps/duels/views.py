@@ -24,13 +24,13 @@ from apps.episodes.snapshot import public_snapshot, snapshot
 from apps.episodes.views import find as find_episode
 from apps.episodes.visibility import own_seat
 from apps.htmx import wants_part
-from apps.play import limits, once
-from apps.play.forms import PACES, prefilled, withheld
 from apps.play.responses import form_again
 from apps.play.shows import operations as shows
 from apps.play.shows.views import VERBS as SHOW_VERBS
 from apps.play.shows.views import steering
-from apps.play.tooling import ask_tools
+from apps.play.starting import limits, once
+from apps.play.starting.forms import PACES, prefilled, withheld
+from apps.play.starting.tooling import ask_tools
 from apps.visibility import save_choice
 from gem.agents import has_expert
 from gem.registry import unregistered

@@ -25,8 +25,8 @@ from apps.leaderboard.details import detail_of, find_score
 from apps.leaderboard.models import Score
 from apps.leaderboard.proofs import reading
 from apps.leaderboard.versus import Verdict, compare, why_not
-from apps.play import limits, once
 from apps.play.responses import with_wait
+from apps.play.starting import limits, once
 from apps.seasons.models import Season
 from gem.benchmarks import Benchmark
 

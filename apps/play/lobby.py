@@ -23,9 +23,9 @@ from apps.episodes.models import Batch, Episode, Seat
 from apps.episodes.snapshot import Snapshot, public_snapshots
 from apps.htmx import wants_part
 from apps.live import presence
-from apps.play.forms import WatchForm
 from apps.play.people.lobby_seats import open_seats
 from apps.play.shows import showcase
+from apps.play.starting.forms import WatchForm
 
 MAX_RUNNING = 12
 MAX_COMPARED = 60

@@ -79,7 +79,7 @@ class PendingTrial(Admitted):
 
 
 class BegunByForm(models.Model):
-    """An episode that a form began, so that the same form sent again leads to it (`apps.play.once`)."""
+    """An episode that a form began, so that the same form sent again leads to it (`apps.play.starting.once`)."""
 
     pk = models.CompositePrimaryKey("digest", "number")
     digest = models.CharField(max_length=64)

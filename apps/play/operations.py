@@ -29,11 +29,12 @@ from apps.episodes.models import Batch, Episode, Seat
 from apps.episodes.operations import Occupant
 from apps.episodes.restore import restore
 from apps.episodes.visibility import own_seat
-from apps.play import once, pending
+from apps.play import pending
 from apps.play.models import OpenInvitation
 from apps.play.people.names import name_of_guest
 from apps.play.shows import operations as shows
-from apps.play.tooling import ask_tools
+from apps.play.starting import once
+from apps.play.starting.tooling import ask_tools
 from apps.visibility import narrower
 from gem.errors import EnvironmentFailure, InvalidArgument
 from gem.views.typed import as_action

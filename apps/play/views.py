@@ -25,11 +25,13 @@ from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find, invited_to, play_page
 from apps.episodes.visibility import own_seat
 from apps.htmx import wants_part
-from apps.play import hints, invitations, limits, once, operations, pending, starting
-from apps.play.forms import NewForm, prefilled, withheld
+from apps.play import hints, operations, pending
+from apps.play.people import invitations
 from apps.play.responses import form_again, fragments, go_to, refused
 from apps.play.shows import continuing, show_leases
 from apps.play.shows import operations as shows
+from apps.play.starting import from_forms, limits, once
+from apps.play.starting.forms import NewForm, prefilled, withheld
 
 View = Callable[..., HttpResponse]
 
@@ -65,7 +67,7 @@ def new(request: HttpRequest) -> HttpResponse:
         if begun := once.begun(digest):
             return go_to(request, begun[0])
         limits.check_start(request)
-        episode = starting.begin(form, request.user, visitor, visitors.address(request), digest)
+        episode = from_forms.begin(form, request.user, visitor, visitors.address(request), digest)
     except Refusal as refusal:
         return form_again(request, "play/new.html", form, refusal)
     return go_to(request, episode)
@@ -232,7 +234,7 @@ def finish(request: HttpRequest, episode_id: str) -> HttpResponse:
     try:
         if turn is None:
             raise NotFound(f"A turn is a whole number from 0 to {episode.turn_count}.")
-        agent = starting.agent_to_finish(request.user, slug)
+        agent = from_forms.agent_to_finish(request.user, slug)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
         digest = once.digest_of(request)
         if begun := once.begun(digest):

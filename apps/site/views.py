@@ -23,9 +23,9 @@ from apps.accounts import visitors
 from apps.catalog.entries import entry_of
 from apps.episodes.errors import EpisodeEnded, Refusal, TurnTaken
 from apps.faults import is_disk_full
-from apps.play import limits, once
 from apps.play import operations as play
 from apps.play.shows import showcase
+from apps.play.starting import limits, once
 from apps.site import documents as library
 from apps.site import figures
 from apps.site import health as parts

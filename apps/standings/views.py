@@ -12,8 +12,8 @@ from apps.accounts import visitors
 from apps.accounts.models import account_of
 from apps.episodes.errors import Refusal
 from apps.htmx import wants_part
-from apps.play import limits, once
 from apps.play.shows import operations as shows
+from apps.play.starting import limits, once
 from apps.seasons.models import Season
 from apps.standings import boards, people
 from apps.standings.own import own_rating

@@ -18,7 +18,8 @@ from apps.episodes.snapshot import snapshot
 from apps.episodes.visibility import conceal, open_info, viewpoint
 from apps.jobs.models import Job
 from apps.one_moment import one_moment
-from apps.play import invitations, pending
+from apps.play import pending
+from apps.play.people import invitations
 from apps.play.shows import show_leases
 from gem.client import schemas
 from gem.seats import SPECTATOR, observation_for_seat

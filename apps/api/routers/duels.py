@@ -16,9 +16,9 @@ from apps.duels import operations
 from apps.duels.views import STEPS
 from apps.episodes.errors import NotFound
 from apps.episodes.models import Batch
-from apps.play import limits
-from apps.play.forms import EnvironmentField, SeedField
 from apps.play.shows.operations import CannotPlay
+from apps.play.starting import limits
+from apps.play.starting.forms import EnvironmentField, SeedField
 from apps.visibility import Visibility
 from gem.client import schemas
 

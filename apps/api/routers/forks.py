@@ -17,8 +17,8 @@ from apps.episodes.errors import Sealed
 from apps.episodes.models import Episode
 from apps.episodes.views import find
 from apps.lines import jsonl
-from apps.play import limits, starting
 from apps.play.shows import continuing
+from apps.play.starting import from_forms, limits
 from apps.play.tree import exporting
 from apps.play.tree.reading import Tree, tree_of, why_closed
 from gem.client import schemas
@@ -51,7 +51,7 @@ def get_forks(request: HttpRequest, episode_id: str) -> schemas.ForkTree:
 def continue_episode(request: HttpRequest, episode_id: str, sent: schemas.NewForks) -> Status[schemas.Forks]:
     """Let an agent continue an episode live after a turn, in one or several branches at once."""
     row = find(request, episode_id)
-    agent = starting.agent_to_finish(request.user, sent.agent)
+    agent = from_forms.agent_to_finish(request.user, sent.agent)
     limits.check_start(request)
     branches = continuing.continue_with(
         row,

@@ -20,10 +20,12 @@ from apps.api.problems import Invalid
 from apps.api.routers.episodes import router
 from apps.episodes.errors import Refusal
 from apps.episodes.views import find, invited_to
-from apps.play import hints, invitations, limits, operations, starting
-from apps.play.forms import NewForm, WatchForm
+from apps.play import hints, operations
+from apps.play.people import invitations
 from apps.play.shows import continuing, seats
 from apps.play.shows import operations as shows
+from apps.play.starting import from_forms, limits
+from apps.play.starting.forms import NewForm, WatchForm
 from gem.client import schemas
 
 shows_router = Router(tags=["play"])
@@ -49,7 +51,7 @@ def begin_episode(request: HttpRequest, sent: schemas.NewEpisode) -> Status[sche
     values = sent.model_dump(exclude={"tools"}) | {"tool": sent.tools}
     form = checked(NewForm(account(request), entries(values)), TOOL_FIELDS)
     limits.check_start(request)
-    row = starting.begin(form, request.user, visitor(request), visitors.address(request))
+    row = from_forms.begin(form, request.user, visitor(request), visitors.address(request))
     return Status(201, answers.episode(request, row.pk))
 
 
@@ -104,7 +106,7 @@ def fork_episode(request: HttpRequest, episode_id: str, sent: schemas.Fork) -> S
 def finish_episode(request: HttpRequest, episode_id: str, sent: schemas.Finish) -> Status[schemas.Episode]:
     """Let an agent continue an episode live, in a branch."""
     row = find(request, episode_id)
-    agent = starting.agent_to_finish(request.user, sent.agent)
+    agent = from_forms.agent_to_finish(request.user, sent.agent)
     limits.check_start(request)
     turn = row.turn_count if sent.turn is None else sent.turn
     branch = continuing.go_on(row, turn, agent, user=account(request), address=visitors.address(request))
@@ -142,7 +144,7 @@ def start_show(request: HttpRequest, sent: schemas.NewShow) -> Status[schemas.Ep
     values = sent.model_dump(exclude={"tools", "pace"}) | {"tool": sent.tools}
     form = checked(WatchForm(account(request), entries(values)), TOOL_FIELDS)
     limits.check_start(request)
-    row = starting.start_show(form, sent.pace, request.user, visitor(request), visitors.address(request))
+    row = from_forms.start_show(form, sent.pace, request.user, visitor(request), visitors.address(request))
     return Status(201, answers.episode(request, row.pk))
 
 

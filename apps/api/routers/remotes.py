@@ -12,8 +12,8 @@ from apps.api.answers.values import link
 from apps.api.callers import account, manager, player, reader
 from apps.api.forms import Checks, checked, entries
 from apps.api.routers.agents import name_of_agent
-from apps.play import limits
-from apps.play.forms import WatchForm
+from apps.play.starting import limits
+from apps.play.starting.forms import WatchForm
 from apps.remote import operations
 from apps.remote.models import Question, Remote
 from apps.remote.operations import MODEL

@@ -11,8 +11,8 @@ from apps.accounts.models import Viewer
 from apps.episodes.errors import NotYourTurn
 from apps.episodes.models import Episode, Seat
 from apps.episodes.visibility import own_seat
-from apps.play import invitations
 from apps.play.models import OpenInvitation
+from apps.play.people import invitations
 
 WAITING = timedelta(seconds=60)
 """How long after its page was last open a person counts as waiting."""

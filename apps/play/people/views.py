@@ -15,10 +15,10 @@ from apps.episodes.lists.paging import page_of
 from apps.episodes.models import EpisodeQuerySet
 from apps.episodes.views import find
 from apps.htmx import wants_part
-from apps.play import limits
 from apps.play.people import lobby_seats, names, rematches
 from apps.play.people.mine import PAGE_SIZE, MineForm, underway
 from apps.play.responses import go_to, refused
+from apps.play.starting import limits
 
 
 @never_cache

@@ -13,8 +13,8 @@ from apps.agents.models import Agent
 from apps.episodes import branches, operations
 from apps.episodes.errors import NotFound
 from apps.episodes.models import Episode
-from apps.play import once
 from apps.play.shows import operations as shows
+from apps.play.starting import once
 from apps.visibility import narrower
 
 MOST_CONTINUATIONS = 64

@@ -28,8 +28,8 @@ from apps.episodes.models import Batch, Episode
 from apps.episodes.visibility import own_seat
 from apps.leases import LeasedQuerySet
 from apps.live import wake
-from apps.play import once
 from apps.play.models import Show
+from apps.play.starting import once
 from apps.visibility import Person, Visibility
 from gem.agents import has_expert
 from gem.errors import EnvironmentFailure

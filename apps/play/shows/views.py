@@ -17,10 +17,10 @@ from apps.episodes.snapshot import public_snapshot
 from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find
 from apps.htmx import wants_part
-from apps.play import limits, once, starting
-from apps.play.forms import PACES, WatchForm, prefilled, who_plays, withheld
 from apps.play.responses import form_again, go_to, refused
 from apps.play.shows import operations as shows
+from apps.play.starting import from_forms, limits, once
+from apps.play.starting.forms import PACES, WatchForm, prefilled, who_plays, withheld
 
 PREFILLED_FIELDS = ("env_id", "agent", "opponent", "seed", "pace", "visibility", *tool_choice.FIELDS)
 
@@ -44,7 +44,7 @@ def watch_new(request: HttpRequest) -> HttpResponse:
             return go_to(request, begun[0])
         limits.check_start(request)
         pace, address = form.cleaned_data["pace"], visitors.address(request)
-        episode = starting.start_show(form, pace, request.user, visitor, address, digest)
+        episode = from_forms.start_show(form, pace, request.user, visitor, address, digest)
     except Refusal as refusal:
         return form_again(request, "play/watch_new.html", form, refusal)
     return go_to(request, episode)

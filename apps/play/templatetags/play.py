@@ -15,10 +15,11 @@ from apps.episodes.models import Episode, Seat
 from apps.episodes.snapshot import Snapshot
 from apps.episodes.tools.passages import marked
 from apps.episodes.visibility import own_seat
-from apps.play import invitations, once
 from apps.play.bench.controls import bench_of
 from apps.play.models import OpenInvitation
+from apps.play.people import invitations
 from apps.play.people.rematches import next_game
+from apps.play.starting import once
 from gem.views.forms import FormField
 
 register = template.Library()

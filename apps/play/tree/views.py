@@ -24,10 +24,11 @@ from apps.episodes.snapshot import snapshot
 from apps.episodes.views import find, seen_from
 from apps.htmx import wants_part
 from apps.lines import jsonl
-from apps.play import limits, once, operations, starting
-from apps.play.forms import playable
+from apps.play import operations
 from apps.play.responses import go_to, refused
 from apps.play.shows import continuing
+from apps.play.starting import from_forms, limits, once
+from apps.play.starting.forms import playable
 from apps.play.tree import drawing, exporting
 from apps.play.tree.expected import expected
 from apps.play.tree.reading import MOST_BRANCHES, Tree, tree_of, why_closed
@@ -93,7 +94,7 @@ def go_on(request: HttpRequest, episode_id: str) -> HttpResponse:
             visitor = visitors.key(request)
             branch = operations.fork(episode, turn, user=request.user, visitor=visitor, address=address, once=True)
             return go_to(request, branch)
-        agent = starting.agent_to_finish(request.user, slug)
+        agent = from_forms.agent_to_finish(request.user, slug)
         visitor = "" if request.user.is_authenticated else visitors.key(request)
         digest = once.digest_of(request)
         branches = once.begun(digest)

@@ -10,9 +10,10 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from apps.episodes.models import Batch, Episode
-from apps.play import once, operations
+from apps.play import operations
 from apps.play.models import BegunByForm
 from apps.play.people import lobby_seats
+from apps.play.starting import once
 from tests.apps.agents import built_in
 from tests.apps.play.people import BOX, Person
 from tests.apps.twice import copy_of, key_on, twice_at_once

@@ -6,7 +6,7 @@ import pytest
 from django.core.cache import cache
 
 from apps.episodes.models import Seat
-from apps.play import limits
+from apps.play.starting import limits
 from tests.apps.play.people import Person
 from tests.html import tight
 

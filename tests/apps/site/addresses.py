@@ -30,8 +30,8 @@ from apps.jobs import operations as jobs
 from apps.jobs.models import Checkpoint, Job
 from apps.leaderboard.challenges import drawing
 from apps.leaderboard.models import Challenge, ReportedRow, Score
-from apps.play import invitations
 from apps.play import operations as play
+from apps.play.people import invitations
 from apps.play.shows import operations as shows
 from apps.remote import operations as remotes
 from apps.reported import recording as reported

@@ -18,7 +18,7 @@ from apps.leaderboard.boards.filters import Choice
 from apps.leaderboard.proofs import reading
 from apps.leaderboard.proofs.views import download
 from apps.leaderboard.season_views import MOST
-from apps.play import limits
+from apps.play.starting import limits
 from apps.seasons.models import Season
 from apps.standings import people
 from gem import benchmarks

@@ -10,7 +10,7 @@ from apps.api import answers
 from apps.api.callers import account, player
 from apps.daily import days, operations, results
 from apps.daily.models import Try
-from apps.play import limits
+from apps.play.starting import limits
 from apps.seasons.models import Season
 from apps.standings import boards
 from gem.client import schemas

@@ -17,8 +17,8 @@ from apps.agents.models import Agent, AgentQuerySet
 from apps.catalog.entries import CATEGORIES
 from apps.episodes.models import ORDINALS
 from apps.episodes.tools.choice import ToolChoice
-from apps.play import once
 from apps.play.people.lobby_seats import refuse_unlisted
+from apps.play.starting import once
 from apps.visibility import VisibilityField
 from gem import registry
 from gem.agents import has_expert

@@ -8,11 +8,12 @@ from apps.accounts.models import Viewer, account_of
 from apps.agents.models import Agent
 from apps.episodes.errors import Refusal
 from apps.episodes.models import Episode
-from apps.play import once, operations
-from apps.play.forms import ANYBODY, NewForm, WatchForm
+from apps.play import operations
 from apps.play.people import lobby_seats
 from apps.play.shows import operations as shows
-from apps.play.tooling import ask_tools
+from apps.play.starting import once
+from apps.play.starting.forms import ANYBODY, NewForm, WatchForm
+from apps.play.starting.tooling import ask_tools
 
 
 def begin(form: NewForm, user: Viewer, visitor: str, address: str, digest: str = "") -> Episode:
