@@ -2,7 +2,8 @@
 
     python -m examples.evaluate_endpoint --url http://127.0.0.1:11434/v1 --model qwen3:4b --tries 4
 
-This does the same as `gemweb eval --agent endpoint`, and shows the parts: requests, a rollout, a summary.
+This does the same as `gemweb eval --agent endpoint`, and shows the parts: a first message, requests, a rollout, a
+summary.
 
 Checked: run on CPU in tests.
 """
@@ -10,9 +11,10 @@ Checked: run on CPU in tests.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 
-from gem.agents.endpoint import EndpointAgent, EndpointSpec
+from gem.agents.endpoint import EndpointAgent, EndpointSpec, try_out
 from gem.evaluation.scores import Estimate, Outcome, summarize
 from gem.rollout import EpisodeRequest, rollout
 
@@ -32,7 +34,11 @@ def main() -> None:
     chosen = parser.parse_args()
 
     spec = EndpointSpec(url=chosen.url, model=chosen.model, temperature=0.6, concurrency=chosen.at_once)
-    agent = EndpointAgent(spec, os.environ[chosen.key_env] if chosen.key_env else None)
+    key = os.environ[chosen.key_env] if chosen.key_env else None
+    trial = asyncio.run(try_out(spec, key))  # an agent would be patient with a server that does not answer
+    if not trial.works:
+        parser.exit(1, f"{trial.sentence}\n")
+    agent = EndpointAgent(spec, key)
     for env_id in chosen.env or ENVIRONMENTS:
         slots = [EpisodeRequest(i, env_id, seed=i % chosen.seeds) for i in range(chosen.seeds * chosen.tries)]
         outcomes, failure = [], ""

@@ -39,7 +39,7 @@ class Trial:
 
 
 async def try_out(
-    spec: EndpointSpec, key: SecretStr | None = None, *, guard: AddressGuard | None = None, seconds: float = 30.0
+    spec: EndpointSpec, key: SecretStr | str | None = None, *, guard: AddressGuard | None = None, seconds: float = 30.0
 ) -> Trial:
     """Send one message with the agent's system message and sampling settings, without a retry.
 
@@ -50,7 +50,7 @@ async def try_out(
     messages.append({"role": "user", "content": QUESTION})
     started = monotonic()
     async with GuardedClient(guard or UnrestrictedGuard()) as http_client:
-        client = EndpointClient(spec, key, EndpointConnections(http_client))
+        client = EndpointClient(spec, SecretStr(key) if isinstance(key, str) else key, EndpointConnections(http_client))
         try:
             completion = await client.complete(chat.plain_body(spec, messages))
         except EndpointError as error:
