@@ -44,6 +44,8 @@ class Progress:
     """Number of updates made in the stage."""
     level: float = 0.0
     """With an adaptive curriculum, the stage as a number between two: 1.25 plays three quarters of stage 1."""
+    unsolved: list[int] = field(default_factory=list)
+    """With `retry_unsolved`, the seeds of the stage that were not solved, the oldest first."""
     last: Metrics = field(default_factory=dict)
     """Metrics of the last update."""
 
@@ -90,5 +92,5 @@ class Progress:
         is_solved = len(self.recent) == stage.window and mean(self.recent) >= stage.until_success
         if (is_solved or self.staged == stage.updates) and self.stage < len(stages) - 1:
             self.stage += 1
-            self.recent, self.staged = [], 0
+            self.recent, self.staged, self.unsolved = [], 0, []
             logger.info("stage %d of the curriculum", self.stage + 1)

@@ -34,7 +34,7 @@ FAILED_BATCH = "failed-batch"
 """The name, among the episodes, of the batch whose gradient was not finite; its update is the one that failed."""
 RENAMED_METRICS = {"flat": "zero_advantage_share"}
 """Present names of metrics by the names that earlier versions wrote."""
-ADDED_METRICS = {"replaced": 0.0, "continuations": 0.0, "forks_differ": 0.0}
+ADDED_METRICS = {"retried_success": 0.0, "replaced": 0.0, "continuations": 0.0, "forks_differ": 0.0}
 """Metrics that earlier versions did not write, with the values that they would have had."""
 State = Literal["running", "paused", "finished", "stopped", "cancelled", "interrupted", "failed"]
 

@@ -20,6 +20,7 @@ from gem import registry
 from gem.credit import ALGORITHMS, Algorithm, CreditUnit
 from gem.errors import InvalidArgument, MissingDependency, UsageError
 from gem.training import environment_check
+from gem.training.combinations import check_combinations
 from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
 from gem.validation.stored import STORED, is_stored
@@ -174,6 +175,12 @@ class TrainingSpec(BaseModel):
         le=16,
         description="Rounds in which groups with equal returns, which teach nothing, are replaced, with GRPO.",
     )
+    retry_unsolved: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Share of a batch that tries seeds again which were not solved; 0 plays new seeds only.",
+    )
     fork_turns: Whole = Field(
         default=0,
         ge=0,
@@ -294,44 +301,8 @@ class TrainingSpec(BaseModel):
         return env_id
 
     @model_validator(mode="after")
-    def _check_consistency(self) -> Self:
-        if ALGORITHMS[self.algorithm].has_groups and self.episodes % self.group_size:
-            raise refused(
-                f"GRPO plays groups of {self.group_size} episodes, and {self.episodes} episodes are no whole number "
-                "of groups."
-            )
-        if self.dynamic_sampling and not ALGORITHMS[self.algorithm].has_groups:
-            raise refused("dynamic_sampling compares the episodes of a group: choose algorithm=grpo, or set it to 0.")
-        if self.minibatches > self.episodes:
-            raise refused(f"{self.episodes} episodes cannot be {self.minibatches} minibatches.")
-        if self.max_tokens >= self.max_length:
-            raise refused("A response must be shorter than a sequence: raise max_length or lower max_tokens.")
-        if self.sampler == "server" and not self.server_url:
-            raise refused("With sampler=server, server_url names the server, such as http://127.0.0.1:8001/v1.")
-        if self.sampler == "server" and not self.lora_rank:
-            raise refused("A server can follow a training of adapters only: set lora_rank.")
-        if self.sampler == "server" and ALGORITHMS[self.algorithm].has_critic:
-            raise refused("PPO's critic is in this process, and a server does not ask it: choose another algorithm.")
-        return self
-
-    @model_validator(mode="after")
-    def _check_curriculum_and_forks(self) -> Self:
-        if self.target_success and not self.curriculum:
-            raise refused("target_success chooses among stages: give easier ones as curriculum, or set it to 0.")
-        if self.fork_turns and (self.algorithm != "rebn" or self.credit_unit != "turn"):
-            raise refused("fork_turns compares turns without a critic: choose algorithm=rebn and credit_unit=turn.")
-        if self.fork_turns and self.self_play:
-            raise refused("The turns of one seat cannot be forked with self_play: set fork_turns=0.")
-        return self
-
-    @model_validator(mode="after")
-    def _check_self_play(self) -> Self:
-        if self.self_play and self.dynamic_sampling:
-            raise refused("dynamic_sampling replaces episodes, and with self_play ratings count them: set one to 0.")
-        if self.self_play and self.sampler == "server":
-            raise refused("A server writes with one policy, and self_play needs those of the pool: set sampler=auto.")
-        if len(set(self.pool_agents)) < len(self.pool_agents):
-            raise refused("An agent is in the pool once: name it once in pool_agents.")
+    def _check_combinations(self) -> Self:
+        check_combinations(self)
         return self
 
     @model_validator(mode="after")

@@ -29,6 +29,7 @@ from gem.training.collecting.batch import RolloutBatch, mean
 from gem.training.collecting.collector import Collector, capacity_of
 from gem.training.collecting.forks import forked_states
 from gem.training.collecting.pool import Pool
+from gem.training.collecting.retries import follow_outcomes, outcomes_of
 from gem.training.collecting.self_play import distinct, learned_weights, pool_metrics
 from gem.training.failures import TrainingFailed, explain
 from gem.training.learner import Learner, NonFiniteGradient, UpdateStats, autocast, training_examples
@@ -142,7 +143,8 @@ class _Training:
             if end is not None:
                 return end
             began, cpu_began = time.perf_counter(), time.process_time()
-            batch = self.collector.collect(self.progress.update, partial(self.progress.stage_of, self.spec))
+            stage_of = partial(self.progress.stage_of, self.spec)
+            batch = self.collector.collect(self.progress.update, stage_of, self.progress.unsolved)
             self._require_episodes(batch)
             stats, learner_seconds = self._learn(batch)
             self.progress.update += 1
@@ -151,6 +153,7 @@ class _Training:
             metrics = self._measure(batch, stats, learner_seconds, time.perf_counter() - began)
             metrics |= self._measure_pool(batch)
             metrics |= self._measure_held_out()
+            self._remember_unsolved(batch)
             self.progress.follow_success(self.spec, metrics["success"])
             self._report(batch, metrics)
         return "stopped"
@@ -227,6 +230,12 @@ class _Training:
         if self.progress.update % self.spec.pool_every == 0:
             self.pool.enter(self.progress.update, learned_weights(self.learner.parameters))
         return metrics
+
+    def _remember_unsolved(self, batch: RolloutBatch) -> None:
+        """Note which seeds are to be tried again, of the batches of all processes."""
+        if self.spec.retry_unsolved:
+            outcomes = self.processes.gather(outcomes_of(batch))
+            self.progress.unsolved = follow_outcomes(self.spec, self.progress.unsolved, outcomes)
 
     def _measure_held_out(self) -> Metrics:
         """Results on held-out seeds of the last stage, if they are to be measured after this update."""

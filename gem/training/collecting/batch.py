@@ -79,6 +79,9 @@ class RolloutBatch:
     first_round: list[PlayedEpisode] = field(default_factory=list)
     """The episodes that were played before any group was replaced; empty if none was. Metrics are computed from them,
     for those that are kept instead are neither too easy nor too hard."""
+    retried: set[int] = field(default_factory=set)
+    """The groups of the first round whose seeds were tried before and not solved, so that they are harder than others
+    (`collecting.retries`)."""
     replaced: list[PlayedEpisode] = field(default_factory=list)
     """Episodes of groups that were replaced (dynamic sampling)."""
     games: list[Played] = field(default_factory=list)
@@ -93,8 +96,18 @@ class RolloutBatch:
 
     @property
     def measured(self) -> list[PlayedEpisode]:
-        """The episodes that metrics are computed from: one for each index, without any selection by their return."""
+        """The episodes that metrics are computed from, without any selection: those of the first round on new seeds."""
+        return [episode for episode in self.first if episode.group not in self.retried]
+
+    @property
+    def first(self) -> list[PlayedEpisode]:
+        """The episodes of the first round, one for each index."""
         return self.first_round or self.episodes
+
+    @property
+    def _retries(self) -> list[PlayedEpisode]:
+        """The episodes of the first round on seeds that were tried before."""
+        return [episode for episode in self.first if episode.group in self.retried]
 
     @property
     def episode_count(self) -> int:
@@ -126,6 +139,7 @@ class RolloutBatch:
         lengths = gather([float(response.length) for sequence in sequences for response in sequence.responses])
         truncations = [float(sequence.is_truncated) for sequence in sequences for _ in sequence.responses]
         returns = gather([record.total_reward for record in records])
+        first_count = max(len(gather([1.0] * len(self.first))), 1)
         return {
             "return": mean(returns),
             "success": mean(gather([float(bool(record.success)) for record in records])),
@@ -133,8 +147,9 @@ class RolloutBatch:
             "against_rules": mean(gather([float(error == "rule") for error in errors])),
             "cut_off": mean(gather([float(turn.action == CUT_OFF_ACTION) for turn in turns])),
             "shortened": mean(gather(truncations)),
-            "replaced": len(gather([1.0] * len(self.replaced))) / max(len(returns), 1),
-            "continuations": len(gather([1.0] * (len(self.learned) - len(self.episodes)))) / max(len(returns), 1),
+            "retried_success": mean(gather([float(bool(episode.record.success)) for episode in self._retries])),
+            "replaced": len(gather([1.0] * len(self.replaced))) / first_count,
+            "continuations": len(gather([1.0] * (len(self.learned) - len(self.episodes)))) / first_count,
             "forks_differ": mean(gather([float(fork.spread(discount) > 0) for fork in self.forks])),
             "turns_per_episode": len(lengths) / max(len(returns), 1),
             "length": mean(lengths),

@@ -4,7 +4,8 @@ compares episodes of one seed."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from gem.agents.agent import Decision, Request
 from gem.records import EpisodeRecord
@@ -13,6 +14,7 @@ from gem.rollout import EpisodeRequest, rollout
 from gem.training.collecting.batch import PlayedEpisode, RolloutBatch, seen_from
 from gem.training.collecting.forks import FORK_KEY, PILOT, choose_forks
 from gem.training.collecting.pool import NOW, Pool
+from gem.training.collecting.retries import choose_retries
 from gem.training.collecting.self_play import Match, SelfPlay, played_game
 from gem.training.policy.contexts import ContextWriter
 from gem.training.policy.policies import Policy
@@ -74,19 +76,23 @@ class Collector:
             capacity=capacity_of(spec, len(share)),
         )
 
-    def collect(self, update: int, stage_of: StageOf) -> RolloutBatch:
+    def collect(self, update: int, stage_of: StageOf, unsolved: Sequence[int] = ()) -> RolloutBatch:
         """Play the batch of an update, which follows from the training's seed, the update and the policy's weights.
 
+        Some groups may try seeds again that were not solved (see `retries`), the others have new seeds.
         With dynamic sampling, groups whose episodes all have the same return are then replaced by groups of other
         seeds, for some rounds. What is without signal after the last round stays, and teaches nothing. With forks,
         some turns are then continued anew (see `forks`).
 
         Args:
             stage_of: says in which stage of the curriculum a group is played.
+            unsolved: seeds that were not solved yet.
 
         Source: DAPO (Yu et al., arXiv 2503.14476), section 3.2.
         """
-        batch = self._play_round(update, stage_of, self.share, 0)
+        retries = choose_retries(self.spec, update, {i // self.spec.group: None for i in self.share}, unsolved)
+        batch = self._play_round(update, stage_of, self.share, 0, retries)
+        batch.retried = set(retries)
         if self.spec.fork_turns:
             self._fork(update, batch)
         for number in range(1, self.spec.dynamic_sampling + 1):
@@ -97,11 +103,19 @@ class Collector:
             batch = _replace(batch, groups, self._play_round(update, stage_of, indices, number))
         return batch
 
-    def _play_round(self, update: int, stage_of: StageOf, indices: Sequence[int], number: int) -> RolloutBatch:
+    def _play_round(
+        self,
+        update: int,
+        stage_of: StageOf,
+        indices: Sequence[int],
+        number: int,
+        seeds: Mapping[int, int] = MappingProxyType({}),
+    ) -> RolloutBatch:
         """Play the episodes of some indices.
 
         Args:
             number: of the round; each has seeds and random numbers of its own.
+            seeds: those of the groups that do not get a new one.
         """
         self._update, self._stream = update, (RESPONSE_KEY, update, number) if number else (RESPONSE_KEY, update)
         self._agent.forget()
@@ -112,7 +126,7 @@ class Collector:
             EpisodeRequest(
                 i,
                 stages[i].env_id,
-                self._seed(i // group_size, number),
+                seeds.get(i // group_size) or self._seed(i // group_size, number),
                 stages[i].env_kwargs,
                 self.spec.wrappers,
                 seat=matches[i].seat,
@@ -220,7 +234,8 @@ def _replace(batch: RolloutBatch, groups: set[int], anew: RolloutBatch) -> Rollo
         failures=[*batch.failures, *anew.failures],
         generation_seconds=batch.generation_seconds + anew.generation_seconds,
         environment_seconds=batch.environment_seconds + anew.environment_seconds,
-        first_round=batch.measured,
+        first_round=batch.first,
+        retried=batch.retried,
         replaced=[*batch.replaced, *given_up],
     )
 

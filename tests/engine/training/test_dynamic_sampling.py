@@ -60,7 +60,7 @@ def test_metrics_are_those_of_the_episodes_before_any_was_replaced(groups: dict[
 
 def test_without_it_a_batch_is_as_before(groups: dict[str, Any]) -> None:
     batch = batch_of(read_spec(groups))
-    assert batch.measured is batch.episodes
+    assert batch.measured == batch.episodes
     assert batch.replaced == []
     assert batch.episode_count == len(batch.episodes)
 
