@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gem.studies.study import Run, Study, compared, digest, measured_digests, trials, untrained
+from gem.studies.digests import digest, measured_digests
+from gem.studies.study import Run, Study, compared, trials, untrained
 from gem.training.run_folder import write_atomically
 
 FOLDER = Path(__file__).parent / "results"
@@ -24,7 +25,7 @@ class RunResult(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     digest: str
-    """Of what was trained (`gem.studies.study.digest`); results of another specification do not count."""
+    """Of what was trained (`gem.studies.digests.digest`); results of another specification do not count."""
     tuned: Any = None
     episodes: int
     """Held-out episodes of each evaluation."""
@@ -43,7 +44,7 @@ class RunResult(BaseModel):
     elsewhere: dict[str, int] = {}
     """Solved held-out episodes in the other environments of the study."""
     measured: dict[str, str] = {}
-    """What each of these depends on (`gem.studies.study.measured_digests`), so that none is measured twice."""
+    """What each of these depends on (`gem.studies.digests.measured_digests`), so that none is measured twice."""
     commit: str = ""
 
     @property

@@ -16,8 +16,9 @@ from typing import Any
 from gem.errors import UsageError
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
+from gem.studies.digests import digest, measured_digests
 from gem.studies.results import FolderResults, RunResult
-from gem.studies.study import Run, Study, digest, measured_digests
+from gem.studies.study import Run, Study
 from gem.training.results import condensed
 from gem.training.run_folder import RunFolder, write_atomically
 from gem.training.spec import TrainingSpec

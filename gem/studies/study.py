@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import re
@@ -24,7 +23,7 @@ from pydantic import (
 
 from gem.errors import InvalidArgument
 from gem.training import recipes
-from gem.training.spec import MACHINE_SETTINGS, TrainingSpec, read_spec, read_stored
+from gem.training.spec import TrainingSpec, read_spec, read_stored
 from gem.validation.messages import error_sentence, refused
 from gem.validation.near import did_you_mean
 from gem.validation.stored import is_stored
@@ -294,27 +293,6 @@ class Run(NamedTuple):
 
 def _as_file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:80]
-
-
-def digest(study: Study, run: Run) -> str:
-    """What the training of a run depends on, as 16 hexadecimal digits: the settings that are not the defaults, and the
-    number of held-out episodes."""
-    if run.is_untrained:
-        return _hash([run.variant, study.episodes])
-    return _hash([_settings(study.spec_of(run.environment, run.variant, run.seed, run.tuned)), study.episodes])
-
-
-def measured_digests(study: Study) -> dict[str, str]:
-    """What a measurement in each of the study's other environments depends on, in the same way."""
-    return {name: _hash([_settings(study.measured_spec(name)), study.episodes]) for name in study.measured_in}
-
-
-def _hash(content: Any) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _settings(spec: TrainingSpec) -> dict[str, Any]:
-    return spec.model_dump(mode="json", exclude_defaults=True, exclude=set(MACHINE_SETTINGS) | {"recipe"})
 
 
 def untrained(study: Study) -> Iterator[Run]:

@@ -9,9 +9,9 @@ from apps.accounts.models import User
 from apps.studies import claims, operations, recording
 from apps.studies.claims import RunClaim
 from apps.studies.models import Study
+from gem.studies.digests import digest, measured_digests
 from gem.studies.results import RunResult
 from gem.studies.study import Study as Plan
-from gem.studies.study import digest, measured_digests
 
 PLAN: Mapping[str, Any] = {
     "name": "small",

@@ -11,8 +11,9 @@ import pytest
 from gem.cli import main
 from gem.rollout import EpisodeRequest
 from gem.studies import running
+from gem.studies.digests import measured_digests
 from gem.studies.results import FolderResults, RunResult
-from gem.studies.study import Run, Study, measured_digests, untrained
+from gem.studies.study import Run, Study, untrained
 from tests.engine.studies.test_studies import PLAN, TWO, result
 
 

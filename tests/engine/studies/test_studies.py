@@ -11,10 +11,11 @@ import pytest
 from gem.cli import main
 from gem.errors import InvalidArgument
 from gem.studies import documents, figures
+from gem.studies.digests import digest, measured_digests
 from gem.studies.report import report
 from gem.studies.results import FOLDER, FolderResults, RunResult
 from gem.studies.statistics import THRESHOLDS
-from gem.studies.study import Run, Study, all_studies, compared, digest, find, measured_digests, read, trials
+from gem.studies.study import Run, Study, all_studies, compared, find, read, trials
 from gem.training import recipes
 
 PLAN: Mapping[str, Any] = {
@@ -239,6 +240,25 @@ def test_a_result_is_measured_again_only_where_an_environment_is_new(tmp_path: P
     earlier = more.earlier(run)
     assert earlier is not None
     assert earlier.measured.items() <= measured_digests(more.study).items()
+
+
+@pytest.mark.parametrize(
+    ("setting", "matters"),
+    [
+        ({"updates": 7}, False),
+        ({"retry_unsolved": 0.5}, False),
+        ({"temperature": 0.5}, True),
+        ({"env_kwargs": {"config": {"max_value": 9}}}, True),
+    ],
+)
+def test_a_measurement_depends_on_how_is_played_and_not_on_how_is_trained(
+    setting: dict[str, Any], *, matters: bool
+) -> None:
+    before, after = (
+        measured_digests(Study.model_validate({**PLAN, "measured_in": {"gcd": {"recipe": "gcd", **changed}}}))
+        for changed in ({}, setting)
+    )
+    assert (before != after) == matters
 
 
 def test_every_recipe_that_was_measured_can_be_taken(tmp_path: Path) -> None:
