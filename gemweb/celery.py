@@ -17,6 +17,7 @@ WORK += [
     "workers.daily",
     "workers.reap",
     "workers.deaths",
+    "workers.beat",
 ]
 STANDINGS_SECONDS, DAILY_SECONDS = 30.0, 20.0
 """How often results are kept, and the daily seed is looked after."""
@@ -29,6 +30,7 @@ app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_ignore_result=True,
+    result_expires=None,  # there are none, so nothing looks for old ones
     task_acks_late=True,
     task_reject_on_worker_lost=False,  # lost work is repeated after its lease, up to a limit
     worker_prefetch_multiplier=1,
