@@ -139,6 +139,17 @@ def test_a_line_of_the_log_says_when_and_keeps_the_traceback() -> None:
     assert line["at"].endswith("Z")
 
 
+def test_a_database_that_is_away_is_one_line_of_the_log() -> None:
+    away = (
+        "[__import__('logging').getLogger('django.request').error('Internal Server Error: %s', '/jobs/', exc_info=error)"
+        " for error in [__import__('django.db').db.OperationalError('connection failed:\\nis it running?')]]"
+    )
+    done = start(away, LOG_JSON="1")
+    line = json.loads(done.stderr.strip().splitlines()[-1])
+    assert line["event"] == "Internal Server Error: /jobs/: connection failed: is it running?"
+    assert "exception" not in line
+
+
 @pytest.mark.parametrize("command", [["manage.py", "check"], ["-m", "gemweb.serve"]])
 def test_the_commands_of_a_server_say_the_sentence_and_nothing_else(command: list[str]) -> None:
     env = {**os.environ, **SERVER, "SECRET_KEY": "short"}
