@@ -25,16 +25,22 @@ _LOGGERS: dict[str, dict[str, Any]] = {
 }
 
 
-class _OutageFilter(logging.Filter):
-    """Says of a database that is away only this: every query fails then, so tracebacks would hide the other lines."""
+class _TracebackFilter(logging.Filter):
+    """Leaves out tracebacks that say nothing about our code and would hide the other lines.
+
+    While the database is away, every query fails. And what Django calls suspicious, such as a wrong `Host`, strangers
+    send by the thousand.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Shorten a record about it. Every record is logged."""
+        """Shorten such a record. Every record is logged."""
         from apps.faults import is_database_away  # noqa: PLC0415 (it needs the settings, which configure logging)
 
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and is_database_away(error):
             record.msg, record.args = f"{record.getMessage()}: {' '.join(str(error).split())}", ()
+            record.exc_info = record.exc_text = None
+        elif record.name.startswith("django.security."):
             record.exc_info = record.exc_text = None
         return True
 
@@ -64,8 +70,10 @@ def configure(level: str, *, as_json: bool) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": formatter},
-        "filters": {"outages": {"()": _OutageFilter}},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["outages"]}},
+        "filters": {"tracebacks": {"()": _TracebackFilter}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tracebacks"]},
+        },
         "root": {"handlers": ["console"], "level": level},
         "loggers": _LOGGERS,
     }

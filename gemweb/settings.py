@@ -44,11 +44,12 @@ except InvalidArgument as error:
 SECRET_KEY = env.secret("SECRET_KEY")
 if not SECRET_KEY or (len(SECRET_KEY) < 50 and not (DEBUG or LOCAL_MODE)):
     raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` generates it.")
-IS_PUBLIC = BIND not in {"127.0.0.1", "::1", "localhost"}
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+IS_PUBLIC = BIND not in (*LOOPBACK, "::1")
 if (DEBUG or LOCAL_MODE) and IS_PUBLIC:
     raise ImproperlyConfigured(f"DEBUG and LOCAL_MODE are for loopback only, but BIND is {BIND}: switch them off.")
 
-ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", default=[*LOOPBACK])
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS", default=[])
 
 # ---------------------------------------------------------------- parts
@@ -385,7 +386,8 @@ SITE_URL = env.text("SITE_URL", default="").rstrip("/")
 if SITE_URL and not ORIGIN.fullmatch(SITE_URL):
     raise ImproperlyConfigured(f"SITE_URL is {SITE_URL!r}: a whole origin is needed, such as https://gem.example.org.")
 if not SITE_URL:
-    _host = next((host for host in ALLOWED_HOSTS if not host.startswith((".", "*"))), "127.0.0.1")
+    _names = [host for host in ALLOWED_HOSTS if not host.startswith((".", "*"))]
+    _host = next((name for name in _names if name not in LOOPBACK), next(iter(_names), "127.0.0.1"))
     SITE_URL = f"https://{_host}" if HTTPS else f"http://{_host}:{PORT}"
 """The address that certificates name."""
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS

@@ -111,7 +111,10 @@ def check_database() -> Check:
             )
             version, size, is_read_only = cursor.fetchone()
     except DatabaseError as error:
-        remedy = "Start Postgres, or correct DATABASE_URL. Nothing is lost: pages work again once Postgres answers."
+        remedy = (
+            "Start Postgres, correct DATABASE_URL, or raise max_connections of Postgres: the log says which. Nothing "
+            "is lost: pages work again once Postgres answers."
+        )
         return Check("database", "Database", "fail", "Postgres does not answer.", remedy, details=(str(error).strip(),))
     if is_read_only:
         remedy = "DATABASE_URL leads to a standby: promote it, or correct the address."

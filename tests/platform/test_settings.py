@@ -82,6 +82,19 @@ def test_hosts_and_origins_may_be_of_every_kind() -> None:
     assert start(ALLOWED_HOSTS=hosts, CSRF_TRUSTED_ORIGINS=origins, SITE_URL="https://gem.example.org/").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("hosts", "address"),
+    [
+        ("127.0.0.1,gem.example.org", "https://gem.example.org"),  # monitors use the first one
+        (".example.org,localhost,gem.example.org", "https://gem.example.org"),
+        ("127.0.0.1", "https://127.0.0.1"),
+        ("*", "https://127.0.0.1"),
+    ],
+)
+def test_certificates_name_an_address_that_others_can_reach(hosts: str, address: str) -> None:
+    assert start("settings.SITE_URL", ALLOWED_HOSTS=hosts, HTTPS="1").stdout.strip() == address
+
+
 def test_a_password_that_breaks_the_address_of_valkey_is_not_repeated() -> None:
     assert "hus" not in start(VALKEY_URL="redis://:hus/h@valkey:6379/0").stderr
 
@@ -141,12 +154,23 @@ def test_a_line_of_the_log_says_when_and_keeps_the_traceback() -> None:
 
 def test_a_database_that_is_away_is_one_line_of_the_log() -> None:
     away = (
-        "[__import__('logging').getLogger('django.request').error('Internal Server Error: %s', '/jobs/', exc_info=error)"
+        "[__import__('logging').getLogger('django.request').error('Internal Server Error: %s', '/', exc_info=error)"
         " for error in [__import__('django.db').db.OperationalError('connection failed:\\nis it running?')]]"
     )
     done = start(away, LOG_JSON="1")
     line = json.loads(done.stderr.strip().splitlines()[-1])
-    assert line["event"] == "Internal Server Error: /jobs/: connection failed: is it running?"
+    assert line["event"] == "Internal Server Error: /: connection failed: is it running?"
+    assert "exception" not in line
+
+
+def test_a_host_that_strangers_make_up_is_one_line_of_the_log() -> None:
+    refused_host = (
+        "[__import__('logging').getLogger('django.security.DisallowedHost').error('%s', error, exc_info=error) "
+        "for error in [__import__('django.core.exceptions').core.exceptions.DisallowedHost('evil.example')]]"
+    )
+    done = start(refused_host, LOG_JSON="1")
+    line = json.loads(done.stderr.strip().splitlines()[-1])
+    assert line["event"] == "evil.example"
     assert "exception" not in line
 
 

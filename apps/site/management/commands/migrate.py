@@ -13,7 +13,7 @@ TOO_NEW = "The database is of a newer version of gemweb. Install that version ag
 
 
 class Command(migrate.Command):
-    """Migrate the database, unless a newer version has, or it is between two migrations that a squashed one replaces."""
+    """Migrate the database, unless a newer version did, or it is between two migrations that one squashed replaces."""
 
     def handle(self, *args: Any, **options: Any) -> None:
         between = half_applied(options["database"])
