@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import platform
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Literal
 
 import redis
@@ -41,6 +43,9 @@ QUEUES = {
     ),
 }
 """The queues of a complete site: title, command that starts a worker, and what happens without one."""
+
+SHARED_SECONDS = 1.0
+"""For how long one report on the readiness answers every monitor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,34 @@ def report() -> Report:
         check_versions(),
     )
     return Report((*needed.checks, check_space(), *optional))
+
+
+class SharedReadiness:
+    """Checks the readiness at most once a second, whoever asks how often.
+
+    Requests of monitors are not limited, and wait in no lane. Without this, strangers who send as many could use up the
+    connections to the database.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._report: Report | None = None
+        self._made = 0.0
+
+    def report(self) -> Report:
+        """The report of the last second. Several that ask at once wait for the same one."""
+        with self._lock:
+            if self._report is None or monotonic() - self._made > SHARED_SECONDS:
+                self._report = readiness()
+                self._made = monotonic()
+            return self._report
+
+    def forget(self) -> None:
+        """Check anew for the next one who asks."""
+        self._report = None
+
+
+shared_readiness = SharedReadiness()
 
 
 def readiness() -> Report:

@@ -184,7 +184,7 @@ def live(request: HttpRequest) -> HttpResponse:
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
     """The readiness probe: 200 if this process can show pages, else 503. Workers are not checked."""
-    report = parts.readiness()
+    report = parts.shared_readiness.report()
     return JsonResponse(parts.as_json(report), status=200 if report.ok else 503)
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from apps import queue
@@ -138,6 +139,18 @@ def test_a_web_process_without_its_broker_lives_and_is_not_ready(client: Client,
         assert client.get("/health/ready").status_code == 503
     finally:
         health._broker.cache_clear()
+
+
+def test_whoever_asks_again_and_again_is_answered_without_the_database(client: Client) -> None:
+    """Monitors are not limited, and strangers may ask as they do."""
+    first = client.get("/health/ready")
+    with CaptureQueriesContext(connection) as asked:
+        assert [client.get("/health/ready").content for _ in range(5)] == [first.content] * 5
+    assert len(asked) == 0
+    health.shared_readiness.forget()
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get("/health/ready").status_code == 200
+    assert len(asked) > 0
 
 
 def test_machines_behind_the_proxy_are_not_sent_to_https(client: Client, settings: Settings) -> None:
