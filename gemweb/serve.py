@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import resource
 import sys
 
 import uvicorn
@@ -17,6 +18,18 @@ STATEMENT_SECONDS = "30"
 """The timeout of a database statement in this process."""
 
 
+MAX_OPEN_FILES = 65_536
+"""Every open page, stream and socket is an open file."""
+
+
+def raise_open_files() -> None:
+    """Let this process open as many files as the system allows; usually it begins with 1,024, for old programs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def main() -> int:
     """Serve BIND and PORT, or the given listening socket, until SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m gemweb.serve", description=__doc__)
@@ -30,6 +43,7 @@ def main() -> int:
     except ImproperlyConfigured as error:
         sys.stderr.write(f"gemweb: {error}\n")
         return 1
+    raise_open_files()
     uvicorn.run(
         APPLICATION,
         fd=arguments.fd,
