@@ -46,6 +46,12 @@ QUEUES = {
 
 SHARED_SECONDS = 1.0
 """For how long one report on the readiness answers every monitor."""
+PATIENCE_SECONDS = 5.0
+"""How long a monitor waits for a report that another one has asked for."""
+NO_DATABASE = (
+    "Start Postgres, correct DATABASE_URL, or raise max_connections of Postgres: the log says which. Nothing is lost: "
+    "pages work again once Postgres answers."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +119,16 @@ class SharedReadiness:
         self._made = 0.0
 
     def report(self) -> Report:
-        """The report of the last second. Several that ask at once wait for the same one."""
-        with self._lock:
+        """The report of the last second. Several that ask at once wait for the same one, but not for ever."""
+        if not self._lock.acquire(timeout=PATIENCE_SECONDS):  # a frozen Postgres neither answers nor refuses
+            return Report((Check("database", "Database", "fail", "Postgres does not answer.", NO_DATABASE),))
+        try:
             if self._report is None or monotonic() - self._made > SHARED_SECONDS:
                 self._report = readiness()
                 self._made = monotonic()
             return self._report
+        finally:
+            self._lock.release()
 
     def forget(self) -> None:
         """Check anew for the next one who asks."""
@@ -144,11 +154,8 @@ def check_database() -> Check:
             )
             version, size, is_read_only = cursor.fetchone()
     except DatabaseError as error:
-        remedy = (
-            "Start Postgres, correct DATABASE_URL, or raise max_connections of Postgres: the log says which. Nothing "
-            "is lost: pages work again once Postgres answers."
-        )
-        return Check("database", "Database", "fail", "Postgres does not answer.", remedy, details=(str(error).strip(),))
+        details = (str(error).strip(),)
+        return Check("database", "Database", "fail", "Postgres does not answer.", NO_DATABASE, details=details)
     if is_read_only:
         remedy = "DATABASE_URL leads to a standby: promote it, or correct the address."
         return Check("database", "Database", "fail", "Postgres cannot be written to.", remedy)
