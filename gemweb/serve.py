@@ -9,7 +9,7 @@ import uvicorn
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from gemweb.protocols import HeadersInTime, QuietWebSocket
+from gemweb.protocols import BoundedHeaders, QuietWebSocket
 
 APPLICATION = "gemweb.asgi:application"
 GRACE_SECONDS = 10
@@ -50,7 +50,7 @@ def main() -> int:
         host=settings.BIND,
         port=settings.PORT,
         loop="uvloop",
-        http=HeadersInTime,
+        http=BoundedHeaders,
         ws=QuietWebSocket,
         ws_per_message_deflate=False,  # the same text goes to many sockets; compressing it for each costs more
         ws_max_size=4096,  # pages send nothing
