@@ -26,7 +26,7 @@ class Scheduler(beat.Scheduler):
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Send the next due task. A task that last ran in the future counts as one that ran now."""
         now = self.app.now()
-        entries_ahead = [entry for entry in self.schedule.values() if entry.last_run_at > now]
+        entries_ahead = [entry for entry in self.schedule.values() if entry.last_run_at and entry.last_run_at > now]
         for entry in entries_ahead:
             entry.last_run_at = now
         if entries_ahead:

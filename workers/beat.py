@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import Any
 
 from celery.signals import worker_ready
@@ -15,6 +16,7 @@ from celery.worker import state
 
 logger = logging.getLogger(__name__)
 FAILED = 1
+GRACE_SECONDS = 1.0
 
 
 @worker_ready.connect
@@ -27,9 +29,10 @@ def watch(sender: Any, **_: Any) -> None:
 
 def _end_with(process: Any) -> None:
     process.join()
-    if state.should_stop is None and state.should_terminate is None:
+    time.sleep(GRACE_SECONDS)  # Ctrl-C ends both, in any order
+    if getattr(state, "should_stop", None) is None and getattr(state, "should_terminate", None) is None:
         logger.error(
             "The process that sends periodic tasks has died (code %s). The scheduler ends, to be started again.",
             process.exitcode,
         )
-        state.should_stop = FAILED
+        state.should_stop = FAILED  # type: ignore[assignment]

@@ -44,6 +44,10 @@ def test_every_setting_reaches_the_containers_but_not_those_of_the_host() -> Non
         assert own == {"BIND": "0.0.0.0", "PORT": 8000, "STATE_DIR": "/state"}
 
 
+def test_the_passwords_of_the_containers_are_not_committed() -> None:
+    assert "docker/.env" in (ROOT / ".gitignore").read_text().splitlines()
+
+
 def test_every_process_runs_the_code_of_the_image() -> None:
     services = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())["services"]
     words = {word for service in services.values() for word in service.get("command", [])}
