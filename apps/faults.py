@@ -54,6 +54,19 @@ def is_disk_full(error: BaseException | None) -> bool:
     )
 
 
+_AWAY = ("08", "53300", "57P01", "57P02", "57P03")
+"""The states with which Postgres says that a connection is lost, or that it takes none: the beginnings of SQLSTATE."""
+
+
+def is_database_away(error: BaseException | None) -> bool:
+    """Whether the error says that the database cannot be reached, and not that it could not do what it was asked."""
+    return any(
+        isinstance(link, django.db.OperationalError | django.db.InterfaceError)
+        and (getattr(link.__cause__, "sqlstate", None) or "08").startswith(_AWAY)
+        for link in _causes(error)
+    )
+
+
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error's causes, deepest first, and the error itself."""
     if error is not None:

@@ -29,6 +29,13 @@ def half_applied(database: str) -> list[str]:
     return sorted(app for app, names in squashed.items() if names & applied and names - applied)
 
 
+def of_newer_version(database: str) -> list[str]:
+    """The migrations of our apps that the database has and this version does not know."""
+    loader = MigrationLoader(connections[database])
+    unknown = set(loader.applied_migrations) - set(loader.disk_migrations) - replaced()
+    return sorted(f"{app}.{name}" for app, name in unknown if app in loader.migrated_apps)
+
+
 def too_old(apps: list[str]) -> str:
     """What to do with a database that is between two of the replaced migrations in these apps."""
     return (

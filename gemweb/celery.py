@@ -17,15 +17,20 @@ WORK += [
     "workers.daily",
     "workers.reap",
     "workers.deaths",
+    "workers.beat",
 ]
 STANDINGS_SECONDS, DAILY_SECONDS = 30.0, 20.0
 """How often results are kept, and the daily seed is looked after."""
+EXPIRY_SECONDS = 300.0
+"""After this time, a periodic task that any worker may run is dropped, so that few of them wait for a worker that was
+away. Celery compares the clocks of the two hosts, so it must be longer than these differ."""
 app = Celery("gemweb", broker=settings.BROKER_URL, include=WORK)
 app.set_default()  # for all threads, not only the importing one
 app.conf.update(
     task_serializer="json",
     accept_content=["json"],
     task_ignore_result=True,
+    result_expires=None,  # there are none, so nothing looks for old ones
     task_acks_late=True,
     task_reject_on_worker_lost=False,  # lost work is repeated after its lease, up to a limit
     worker_prefetch_multiplier=1,
@@ -48,6 +53,7 @@ app.conf.update(
         "curves.*": {"queue": "verify"},
         "reap.*": {"queue": "reap"},
     },
+    beat_scheduler="gemweb.schedule:Scheduler",
     beat_schedule={
         "reap": {
             "task": "reap.everything",
@@ -57,14 +63,14 @@ app.conf.update(
         "webhooks": {
             "task": "webhooks.deliver",
             "schedule": settings.WEBHOOK_SECONDS,
-            "options": {"expires": settings.WEBHOOK_SECONDS},
+            "options": {"expires": EXPIRY_SECONDS},
         },
         "standings": {
             "task": "standings.refresh",
             "schedule": STANDINGS_SECONDS,
-            "options": {"expires": STANDINGS_SECONDS},
+            "options": {"expires": EXPIRY_SECONDS},
         },
-        "daily": {"task": "daily.keep", "schedule": DAILY_SECONDS, "options": {"expires": DAILY_SECONDS}},
+        "daily": {"task": "daily.keep", "schedule": DAILY_SECONDS, "options": {"expires": EXPIRY_SECONDS}},
         "tidy": {"task": "reap.tidy", "schedule": 3600.0, "options": {"expires": 3600.0}},
     },
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import structlog
@@ -22,6 +23,26 @@ _LOGGERS: dict[str, dict[str, Any]] = {
     "uvicorn": {"handlers": [], "level": "WARNING", "propagate": True},  # it would format its own lines
     "uvicorn.error": {"handlers": [], "propagate": True},
 }
+
+
+class _TracebackFilter(logging.Filter):
+    """Leaves out tracebacks that say nothing about our code and would hide the other lines.
+
+    While the database is away, every query fails. And what Django calls suspicious, such as a wrong `Host`, strangers
+    send by the thousand.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Shorten such a record. Every record is logged."""
+        from apps.faults import is_database_away  # noqa: PLC0415 (it needs the settings, which configure logging)
+
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and is_database_away(error):
+            record.msg, record.args = f"{record.getMessage()}: {' '.join(str(error).split())}", ()
+            record.exc_info = record.exc_text = None
+        elif record.name.startswith("django.security."):
+            record.exc_info = record.exc_text = None
+        return True
 
 
 def configure(level: str, *, as_json: bool) -> dict[str, Any]:
@@ -49,7 +70,10 @@ def configure(level: str, *, as_json: bool) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": formatter},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+        "filters": {"tracebacks": {"()": _TracebackFilter}},
+        "handlers": {
+            "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tracebacks"]},
+        },
         "root": {"handlers": ["console"], "level": level},
         "loggers": _LOGGERS,
     }

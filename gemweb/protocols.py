@@ -18,14 +18,26 @@ from apps.openenv.paths import ROOT
 
 MAX_FRAGMENTS = 16
 """The fragments that a message may have: pages send none at all."""
+MAX_HEADERS, MAX_HEADER_BYTES = 200, 64 * 1024
+"""The headers that a request may have, and their size together with its address; browsers send a tenth of it."""
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 INVALID_TEXT = 1007
 TOO_BIG = 1009
 
 
-class HeadersInTime(HttpToolsProtocol):
-    """Closes a connection whose next request has no complete headers after `REQUEST_SECONDS`."""
+class TooManyHeaders(Exception):
+    """A request with more than `MAX_HEADERS`; the parser turns it into a response with status 400."""
+
+
+class BoundedHeaders(HttpToolsProtocol):
+    """Closes a connection whose next request has no complete headers after `REQUEST_SECONDS`, or too long ones.
+
+    uvicorn would keep them in memory as long as they come.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
+    _header_bytes = 0
+    """Of the headers that are not complete yet; those of a request in one piece are not counted."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first request."""
@@ -35,6 +47,11 @@ class HeadersInTime(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read a part of a request. Bytes between requests end uvicorn's own wait, so another one begins."""
         super().data_received(data)
+        if self._deadline is not None:
+            self._header_bytes += len(data)
+            if self._header_bytes > MAX_HEADER_BYTES:
+                self._refuse_headers()
+                return
         cycle: RequestResponseCycle | None = self.cycle
         is_idle = cycle is None or cycle.response_complete
         if is_idle and self in self.connections and self.timeout_keep_alive_task is None:
@@ -45,6 +62,16 @@ class HeadersInTime(HttpToolsProtocol):
         super().on_message_begin()
         self.scope[ABORT] = self.transport.abort  # type: ignore[literal-required]
         self._wait()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Read a header, or one after a body.
+
+        Raises:
+            TooManyHeaders: if there are too many.
+        """
+        if len(self.headers) >= MAX_HEADERS:
+            raise TooManyHeaders
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Stop waiting: the body has a deadline of its own."""
@@ -64,6 +91,12 @@ class HeadersInTime(HttpToolsProtocol):
             end()
         super().shutdown()
 
+    def _refuse_headers(self) -> None:
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete:  # otherwise it would be a part of that response
+            self.transport.write(TOO_LARGE)
+        self.transport.close()
+
     def _wait(self) -> None:
         if self._deadline is None:
             self._deadline = self.loop.call_later(settings.REQUEST_SECONDS, self.transport.close)
@@ -72,6 +105,7 @@ class HeadersInTime(HttpToolsProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+        self._header_bytes = 0
 
 
 class QuietWebSocket(WebSocketsSansIOProtocol):

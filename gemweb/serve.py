@@ -2,19 +2,32 @@
 
 import argparse
 import os
+import resource
 import sys
 
 import uvicorn
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from gemweb.protocols import HeadersInTime, QuietWebSocket
+from gemweb.protocols import BoundedHeaders, QuietWebSocket
 
 APPLICATION = "gemweb.asgi:application"
 GRACE_SECONDS = 10
 """Seconds for open responses after SIGTERM. Sockets are closed at once, and pages reconnect them."""
 STATEMENT_SECONDS = "30"
 """The timeout of a database statement in this process."""
+
+
+MAX_OPEN_FILES = 65_536
+"""Every open page, stream and socket is an open file."""
+
+
+def raise_open_files() -> None:
+    """Let this process open as many files as the system allows; usually it begins with 1,024, for old programs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def main() -> int:
@@ -30,13 +43,14 @@ def main() -> int:
     except ImproperlyConfigured as error:
         sys.stderr.write(f"gemweb: {error}\n")
         return 1
+    raise_open_files()
     uvicorn.run(
         APPLICATION,
         fd=arguments.fd,
         host=settings.BIND,
         port=settings.PORT,
         loop="uvloop",
-        http=HeadersInTime,
+        http=BoundedHeaders,
         ws=QuietWebSocket,
         ws_per_message_deflate=False,  # the same text goes to many sockets; compressing it for each costs more
         ws_max_size=4096,  # pages send nothing

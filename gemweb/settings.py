@@ -4,17 +4,19 @@
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from gem import __version__
-from gem.errors import InvalidArgument
-from gem.net.addresses import AddressGuard
+from gem.datasets.folder import allowed_sources
+from gem.errors import InvalidArgument, UnknownEnvironment
+from gem.net.addresses import NO_ADDRESS, AddressGuard, allowed_addresses
 from gemweb import logs
 from gemweb.database import limits
-from gemweb.variables import Variables
+from gemweb.variables import ORIGIN, Variables
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Variables()
@@ -28,19 +30,27 @@ STATE_DIR = Path(env.text("STATE_DIR", default=str(BASE_DIR / ".state")))
 
 # A setting of the engine: pages and jobs never wait for a download or read files outside the data folder.
 os.environ["GEM_DATA_FROM"] = env.text("GEM_DATA_FROM", default="folder")
-os.environ["GEM_OPENENV_ADDRESSES"] = env.text("GEM_OPENENV_ADDRESSES", default="none")
+try:
+    allowed_sources()
+except InvalidArgument as error:
+    raise ImproperlyConfigured(str(error)) from error
+os.environ["GEM_OPENENV_ADDRESSES"] = env.text("GEM_OPENENV_ADDRESSES", default=NO_ADDRESS)
+try:
+    with suppress(UnknownEnvironment):  # no server may be connected to
+        allowed_addresses()
+except InvalidArgument as error:
+    raise ImproperlyConfigured(f"GEM_OPENENV_ADDRESSES cannot be read: {error}") from error
 
 SECRET_KEY = env.secret("SECRET_KEY")
 if not SECRET_KEY or (len(SECRET_KEY) < 50 and not (DEBUG or LOCAL_MODE)):
     raise ImproperlyConfigured("Set SECRET_KEY to at least 50 random characters; `make up` generates it.")
-IS_PUBLIC = BIND not in {"127.0.0.1", "::1", "localhost"}
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+IS_PUBLIC = BIND not in (*LOOPBACK, "::1")
 if (DEBUG or LOCAL_MODE) and IS_PUBLIC:
     raise ImproperlyConfigured(f"DEBUG and LOCAL_MODE are for loopback only, but BIND is {BIND}: switch them off.")
 
-ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.texts("CSRF_TRUSTED_ORIGINS", default=[])
-if not all(origin.startswith(("https://", "http://")) for origin in CSRF_TRUSTED_ORIGINS):
-    raise ImproperlyConfigured("CSRF_TRUSTED_ORIGINS needs whole origins, such as https://gem.example.org.")
+ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", default=[*LOOPBACK])
+CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS", default=[])
 
 # ---------------------------------------------------------------- parts
 
@@ -149,8 +159,8 @@ limits.bound_connection(DATABASES["default"], STATEMENT_SECONDS, TRANSACTION_SEC
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-VALKEY_URL = env.url("VALKEY_URL", ("redis", "rediss", "unix"), default="redis://127.0.0.1:6379/0")
-BROKER_URL = env.url("BROKER_URL", ("redis", "rediss", "amqp", "amqps"), default=VALKEY_URL)
+VALKEY_URL = env.server("VALKEY_URL", ("redis", "rediss", "unix"), default="redis://127.0.0.1:6379/0")
+BROKER_URL = env.server("BROKER_URL", ("redis", "rediss", "amqp", "amqps"), default=VALKEY_URL)
 CELERY_APP = "gemweb.celery.app"
 
 CACHES = {
@@ -172,7 +182,7 @@ MAX_ATTEMPTS = 3
 JOBS_RUNNING_PER_USER = env.whole("JOBS_RUNNING_PER_USER", default=2)
 JOBS_QUEUED_PER_USER = env.whole("JOBS_QUEUED_PER_USER", default=20)
 EPISODES_PER_JOB = env.whole("EPISODES_PER_JOB", default=100_000)
-SEASON_DAYS = env.whole("SEASON_DAYS", default=90)
+SEASON_DAYS = env.whole("SEASON_DAYS", default=90, least=1)
 """How long the hidden seeds of a benchmark stay hidden. A change holds for the seasons that begin after it."""
 SITE_ROWS = env.switch("SITE_ROWS", default=True)
 """Whether idle workers play the built-in agents on every benchmark, in every season."""
@@ -232,11 +242,11 @@ except InvalidArgument as error:
     raise ImproperlyConfigured(f"PRIVATE_ENDPOINTS cannot be read: {error}") from error
 ENDPOINT_KEYS_FILE = Path(env.text("ENDPOINT_KEYS_FILE", default=str(STATE_DIR / "endpoint_keys")))
 """The file with the keys that encrypt the API keys of endpoint agents, newest first; created at the first use."""
-ENDPOINT_CONCURRENCY = env.whole("ENDPOINT_CONCURRENCY", default=64)
+ENDPOINT_CONCURRENCY = env.whole("ENDPOINT_CONCURRENCY", default=64, least=1)
 """Concurrent requests of one endpoint agent from one process."""
 ENDPOINT_PATIENCE = env.number("ENDPOINT_PATIENCE", default=900.0)
 """Seconds that an endpoint agent may take for one turn, including retries."""
-ENDPOINT_TRIALS_PER_MINUTE = env.whole("ENDPOINT_TRIALS_PER_MINUTE", default=10)
+ENDPOINT_TRIALS_PER_MINUTE = env.whole("ENDPOINT_TRIALS_PER_MINUTE", default=10, least=1)
 """How often one person may test an endpoint in a minute."""
 TOOL_SECONDS = env.number("TOOL_SECONDS", default=10.0)
 """Seconds that the start of an episode waits for the tool lists of its MCP servers."""
@@ -256,7 +266,7 @@ UPLOAD_MEGABYTES = env.whole("UPLOAD_MEGABYTES", default=2048)
 """The maximum size of an uploaded checkpoint, packed or unpacked."""
 UPLOADS_PER_USER = env.whole("UPLOADS_PER_USER", default=20)
 """Uploaded checkpoints of one person."""
-UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20)
+UPLOADS_PER_HOUR = env.whole("UPLOADS_PER_HOUR", default=20, least=1)
 """Uploads of one person in an hour, including refused ones and those that were not completed."""
 
 UPLOADS_AT_A_TIME = env.whole("UPLOADS_AT_A_TIME", default=4)
@@ -273,7 +283,7 @@ OUTSIDE_TRAININGS_PER_USER = env.whole("OUTSIDE_TRAININGS_PER_USER", default=500
 """Trainings that run elsewhere, whose curves one person may keep here. Their size counts as storage."""
 REPORTED_EVALUATIONS_PER_USER = env.whole("REPORTED_EVALUATIONS_PER_USER", default=500)
 """Evaluations that one person may report from elsewhere. Their size counts as storage."""
-CHALLENGE_DAYS = env.whole("CHALLENGE_DAYS", default=7)
+CHALLENGE_DAYS = env.whole("CHALLENGE_DAYS", default=7, least=1)
 """How long somebody has to play the seeds that were drawn for them. A change holds for later challenges."""
 CHALLENGES_PER_USER = env.whole("CHALLENGES_PER_USER", default=5)
 """Challenges of one person that wait for their episodes, or are being checked, at a time."""
@@ -294,14 +304,14 @@ LEAST_MEGABYTES = env.whole("LEAST_MEGABYTES", default=200)
 
 # ---------------------------------------------------------------- starts
 
-STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20)
+STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20, least=1)
 """Episodes that a visitor may start in a minute; four times as many with an account, or from one address."""
 
 # ---------------------------------------------------------------- people
 
-SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30)
+SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30, least=1)
 """Accounts that can be created from one IP address in an hour; a classroom may share an address."""
-LOGINS_PER_MINUTE = env.whole("LOGINS_PER_MINUTE", default=8)
+LOGINS_PER_MINUTE = env.whole("LOGINS_PER_MINUTE", default=8, least=1)
 """Attempts to log in with one name in a minute from one IP address (see `apps.accounts.limits`)."""
 CPU_SECONDS_PER_DAY = env.whole("CPU_SECONDS_PER_DAY", default=0 if LOCAL_MODE else 12 * 60 * 60) or None
 """CPU seconds that workers spend for one person in a day, UTC; None if there is no limit."""
@@ -313,9 +323,9 @@ REQUESTS_PER_MINUTE = env.whole("REQUESTS_PER_MINUTE", default=0 if LOCAL_MODE e
 """Requests of one account in a minute, and four times as many of all visitors at one IP address; 0 means no limit."""
 API_REQUESTS_PER_MINUTE = env.whole("API_REQUESTS_PER_MINUTE", default=0 if LOCAL_MODE else 600)
 """Requests with one API token in a minute, which also count for its account; 0 means no limit."""
-REPORTS_PER_HOUR = env.whole("REPORTS_PER_HOUR", default=10)
+REPORTS_PER_HOUR = env.whole("REPORTS_PER_HOUR", default=10, least=1)
 """Reports about content that one person, or all visitors at one IP address, may send in an hour."""
-PASSWORD_CHANGES_PER_HOUR = env.whole("PASSWORD_CHANGES_PER_HOUR", default=10)
+PASSWORD_CHANGES_PER_HOUR = env.whole("PASSWORD_CHANGES_PER_HOUR", default=10, least=1)
 """Attempts of one person to change the password in an hour, with a right or a wrong current one."""
 AUTH_USER_MODEL = "accounts.User"
 PASSWORD_HASHERS = ["apps.accounts.hashing.FewAtATime"]
@@ -373,8 +383,11 @@ if IS_PUBLIC and not HTTPS and not env.switch("TLS_IN_FRONT", default=False):
         "proxy with a certificate, or TLS_IN_FRONT=1 if something else in front encrypts the connection."
     )
 SITE_URL = env.text("SITE_URL", default="").rstrip("/")
+if SITE_URL and not ORIGIN.fullmatch(SITE_URL):
+    raise ImproperlyConfigured(f"SITE_URL is {SITE_URL!r}: a whole origin is needed, such as https://gem.example.org.")
 if not SITE_URL:
-    _host = next((host for host in ALLOWED_HOSTS if not host.startswith((".", "*"))), "127.0.0.1")
+    _names = [host for host in ALLOWED_HOSTS if not host.startswith((".", "*"))]
+    _host = next((name for name in _names if name not in LOOPBACK), next(iter(_names), "127.0.0.1"))
     SITE_URL = f"https://{_host}" if HTTPS else f"http://{_host}:{PORT}"
 """The address that certificates name."""
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+HOST = re.compile(r"\*|\.?[^\s:/\[\]@*]+|\[[0-9A-Fa-f:.]+\]")
+ORIGIN = re.compile(r"https?://[^\s/?#@]+")
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -34,11 +38,13 @@ class Variables:
             raise ImproperlyConfigured(f"{name} is {value!r}: write 1 or 0.")
         return value in YES if value else default
 
-    def whole(self, name: str, default: int) -> int:
-        """An integer, 0 or more."""
+    def whole(self, name: str, default: int, least: int = 0) -> int:
+        """An integer, `least` or more."""
         value = self.text(name, str(default)).strip()
         if not (value.isascii() and value.isdecimal()):
             raise ImproperlyConfigured(f"{name} is {value!r}: a whole number is needed, such as {default}.")
+        if int(value) < least:
+            raise ImproperlyConfigured(f"{name} is {value!r}: it must be {least} or more, such as {default}.")
         return int(value)
 
     def number(self, name: str, default: float) -> float:
@@ -56,6 +62,27 @@ class Variables:
         """Strings separated by commas."""
         value = self.text(name)
         return [part.strip() for part in value.split(",") if part.strip()] if value else default
+
+    def hosts(self, name: str, default: list[str]) -> list[str]:
+        """Host names separated by commas, as Django compares them: without a scheme, a port or a path."""
+        hosts = self.texts(name, default)
+        for host in hosts:
+            if not HOST.fullmatch(host):
+                raise ImproperlyConfigured(
+                    f"{name} has {host!r}: host names are needed, without https:// and without a port, such as "
+                    "gem.example.org."
+                )
+        return hosts
+
+    def origins(self, name: str, default: list[str]) -> list[str]:
+        """Origins separated by commas, as browsers send them: a scheme, a host and maybe a port."""
+        origins = self.texts(name, default)
+        for origin in origins:
+            if not ORIGIN.fullmatch(origin):
+                raise ImproperlyConfigured(
+                    f"{name} has {origin!r}: whole origins are needed, without a path, such as https://gem.example.org."
+                )
+        return origins
 
     def networks(self, name: str, default: list[str]) -> list[str]:
         """IP addresses and networks separated by commas."""
@@ -96,6 +123,17 @@ class Variables:
         value = self.secret(name, default)
         if value.partition("://")[0] not in schemes:
             raise ImproperlyConfigured(f"{name} must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
+        return value
+
+    def server(self, name: str, schemes: tuple[str, ...], default: str) -> str:
+        """A URL like `url`, whose port, if it has one, is a number."""
+        value = self.url(name, schemes, default)
+        try:
+            _ = urlsplit(value).port
+        except ValueError:
+            raise ImproperlyConfigured(
+                f"{name} is no address: its port must be a number, and in its password / is written %2F, and # is %23."
+            ) from None  # the original error contains a part of the password
         return value
 
     def database(self, name: str, default: str) -> dict[str, Any]:

@@ -33,6 +33,7 @@ FALLBACKS = {
     413: "This request is too large for this address. Nothing was stored.",
     429: "Too many requests. Nothing was changed.",
     500: "Something went wrong on our side; the error is in the log. Nothing that was saved before is lost.",
+    503: "The database of this site cannot be reached at the moment. What was sent may not be saved. Try again.",
     507: "The disk of this site is full. Nothing was changed. Tell an administrator.",
 }
 """Sentences for errors that come without one of their own."""

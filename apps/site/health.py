@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import platform
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Literal
 
 import redis
@@ -41,6 +43,15 @@ QUEUES = {
     ),
 }
 """The queues of a complete site: title, command that starts a worker, and what happens without one."""
+
+SHARED_SECONDS = 1.0
+"""For how long one report on the readiness answers every monitor."""
+PATIENCE_SECONDS = 5.0
+"""How long a monitor waits for a report that another one has asked for."""
+NO_DATABASE = (
+    "Start Postgres, correct DATABASE_URL, or raise max_connections of Postgres: the log says which. Nothing is lost: "
+    "pages work again once Postgres answers."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,38 @@ def report() -> Report:
     return Report((*needed.checks, check_space(), *optional))
 
 
+class SharedReadiness:
+    """Checks the readiness at most once a second, whoever asks how often.
+
+    Requests of monitors are not limited, and wait in no lane. Without this, strangers who send as many could use up the
+    connections to the database.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._report: Report | None = None
+        self._made = 0.0
+
+    def report(self) -> Report:
+        """The report of the last second. Several that ask at once wait for the same one, but not for ever."""
+        if not self._lock.acquire(timeout=PATIENCE_SECONDS):  # a frozen Postgres neither answers nor refuses
+            return Report((Check("database", "Database", "fail", "Postgres does not answer.", NO_DATABASE),))
+        try:
+            if self._report is None or monotonic() - self._made > SHARED_SECONDS:
+                self._report = readiness()
+                self._made = monotonic()
+            return self._report
+        finally:
+            self._lock.release()
+
+    def forget(self) -> None:
+        """Check anew for the next one who asks."""
+        self._report = None
+
+
+shared_readiness = SharedReadiness()
+
+
 def readiness() -> Report:
     """Check the parts that a web process needs to show pages."""
     database = check_database()
@@ -111,8 +154,8 @@ def check_database() -> Check:
             )
             version, size, is_read_only = cursor.fetchone()
     except DatabaseError as error:
-        remedy = "Start Postgres, or correct DATABASE_URL. Nothing is lost: pages work again once Postgres answers."
-        return Check("database", "Database", "fail", "Postgres does not answer.", remedy, details=(str(error).strip(),))
+        details = (str(error).strip(),)
+        return Check("database", "Database", "fail", "Postgres does not answer.", NO_DATABASE, details=details)
     if is_read_only:
         remedy = "DATABASE_URL leads to a standby: promote it, or correct the address."
         return Check("database", "Database", "fail", "Postgres cannot be written to.", remedy)

@@ -22,7 +22,7 @@ from apps import queue
 from apps.accounts import visitors
 from apps.catalog.entries import entry_of
 from apps.episodes.errors import EpisodeEnded, Refusal, TurnTaken
-from apps.faults import is_disk_full
+from apps.faults import is_database_away, is_disk_full
 from apps.play import operations as play
 from apps.play.shows import showcase
 from apps.play.starting import limits, once
@@ -41,6 +41,8 @@ FIRST_ENVIRONMENTS = ("game:Minesweeper-v0-easy", "game:GuessTheNumber-v0-easy")
 """Candidates for the board on the home page; the first one that is registered is used."""
 HOME_SEEDS = 100_000
 """The home page draws its seed from 0 to this number, exclusive."""
+RETRY_SECONDS = "5"
+"""When a request can be sent again that met a database that was away."""
 MAX_FIRST_ACTION_CHARACTERS = 200
 """The board on the home page sends short actions. Longer ones can be sent from the page of the episode."""
 
@@ -182,7 +184,7 @@ def live(request: HttpRequest) -> HttpResponse:
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
     """The readiness probe: 200 if this process can show pages, else 503. Workers are not checked."""
-    report = parts.readiness()
+    report = parts.shared_readiness.report()
     return JsonResponse(parts.as_json(report), status=200 if report.ok else 503)
 
 
@@ -241,9 +243,13 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """The page for an error of the site, rendered without the database, the session and the context processors.
 
-    Django calls it while the error is handled. A full disk is named, because nothing else is wrong then.
+    Django calls it while the error is handled. A full disk and a database that is away are named, because nothing else
+    is wrong then; programs may send what only reads again.
     """
-    if is_disk_full(sys.exc_info()[1]):
+    error = sys.exc_info()[1]
+    if is_disk_full(error):
         queue.note(queue.DISK_FULL)
         return HttpResponse(render_to_string("507.html"), status=507)
+    if is_database_away(error):
+        return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": RETRY_SECONDS})
     return HttpResponse(render_to_string("500.html"), status=500)

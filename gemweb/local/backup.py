@@ -16,6 +16,7 @@ import sys
 import tarfile
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
@@ -54,7 +55,7 @@ def write(config: StackConfig, target: Path) -> None:
                     tar.add(path, path.name)
                 for name, path in _files(config).items():
                     if path.exists():
-                        tar.add(path, name, filter=_skip_drafts)
+                        add(tar, path, name)
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
@@ -139,9 +140,22 @@ def _files(config: StackConfig) -> dict[str, Path]:
     }
 
 
-def _skip_drafts(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    """Leave out files that are being written."""
-    return None if entry.name.endswith(".new") else entry
+def add(tar: tarfile.TarFile, path: Path, name: str) -> None:
+    """Add a file, or a folder with all that is in it.
+
+    Trainings and uploads go on meanwhile. So files that are being written are left out, and so are those that are
+    deleted before it is their turn; of a file that is replaced, one version is added as a whole.
+    """
+    if name.endswith(".new"):
+        return
+    if path.is_dir() and not path.is_symlink():
+        with suppress(FileNotFoundError):
+            tar.add(path, name, recursive=False)
+            for member in sorted(path.iterdir()):
+                add(tar, member, f"{name}/{member.name}")
+    elif path.is_file():
+        with suppress(FileNotFoundError), path.open("rb") as content:
+            tar.addfile(tar.gettarinfo(arcname=name, fileobj=content), content)
 
 
 def _run(url: str, program: str, *options: str) -> None:

@@ -60,7 +60,7 @@ def workers(env: Mapping[str, str]) -> list[Service]:
     # A training uses a core for minutes, so it must not occupy a slot of short evaluations.
     trainer = ["-Q", "train", "-c", env.get("TRAINING_SLOTS") or "1", "-n", "train@%h"]
     # The reaper has a separate process, so it finds lost work even if all workers are busy with slow agents.
-    scheduler = ["-Q", "reap", "-P", "solo", "-n", "scheduler@%h", "--beat", "-s", f"{env['STATE_DIR']}/beat"]
+    scheduler = ["-Q", "reap", "-P", "solo", "-n", "scheduler@%h", "--beat"]
     lean = {**env, "CELERY_SKIP_CHECKS": "1"}  # Django's checks import all pages and the API
     return [
         Service("play", _python("workers.play"), env=env, cwd=ROOT, niceness=2),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPConnection
+from select import select
 
 from django.conf import settings
 from django.test import Client
@@ -90,6 +91,40 @@ def test_nothing_is_waited_for_for_ever(fleet: Fleet) -> None:
         assert received.startswith(answers[sent])
         assert bool(received) == bool(answers[sent])
         used_again.request("GET", "/health/live")
+        with used_again.getresponse() as response:
+            assert response.status == 200
+            response.read()
+    used_again.close()
+
+
+def refused_headers(web: Web, beginning: bytes, endless: bytes) -> str:
+    """Send a request whose headers go on and on; the status of the answer, after which the connection is closed."""
+    with socket.create_connection(("127.0.0.1", web.port), timeout=30) as connection:
+        connection.sendall(beginning)
+        with suppress(OSError):  # it is closed while more is being sent
+            for _ in range(2000):
+                connection.sendall(endless * (8192 // len(endless)))
+                if select([connection], [], [], 0)[0]:
+                    break
+            else:
+                return "16 MB were read"
+        with suppress(ConnectionResetError):
+            return connection.recv(65536).decode().partition("\r\n")[0]
+        return "closed"
+
+
+def test_headers_that_go_on_and_on_are_not_kept(fleet: Fleet) -> None:
+    web = fleet.web()
+    begun = b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    too_large = {"HTTP/1.1 431 Request Header Fields Too Large", "closed"}
+    assert refused_headers(web, begun + b"X-Long: ", b"a") in too_large
+    assert refused_headers(web, begun, b"a: b\r\n") in too_large | {"HTTP/1.1 400 Bad Request"}
+    assert refused_headers(web, b"GET /", b"a") in too_large
+    after_a_body = begun.replace(b"GET", b"POST") + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+    assert refused_headers(web, after_a_body, b"a: b\r\n") != "16 MB were read"
+    used_again = HTTPConnection("127.0.0.1", web.port, timeout=30)
+    for _ in range(3):  # each request of a connection is counted anew
+        used_again.request("GET", "/health/live", headers={"X-Long": "a" * 60_000})
         with used_again.getresponse() as response:
             assert response.status == 200
             response.read()

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -14,6 +15,7 @@ import psycopg
 import pytest
 
 from gem.verification.keys import SiteKeys
+from gemweb.local.backup import add
 from gemweb.local.config import StackConfig
 from gemweb.local.servers.reach import database
 from tests.platform.conftest import TURNS, BroughtBack, backup
@@ -152,3 +154,34 @@ def test_a_command_without_a_database_says_so(new_state: Path) -> None:
     env = {**os.environ, "STATE_DIR": str(new_state), "DATABASE_URL": ""}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert "There is no database" in sentence(done)
+
+
+def test_files_that_are_replaced_meanwhile_are_in_the_backup(tmp_path: Path) -> None:
+    """Every file is written and renamed again and again, as trainings do with their checkpoints and curves."""
+    runs, file, over = tmp_path / "runs", tmp_path / "packed.tar", threading.Event()
+    runs.mkdir()
+    places = [runs / f"{number}.safetensors" for number in range(200)]
+
+    def replace_all() -> None:
+        for place in places:
+            draft = place.with_name(f"{place.name}.new")
+            draft.write_bytes(b"weights")
+            draft.replace(place)
+
+    def keep_replacing() -> None:
+        while not over.is_set():
+            replace_all()
+
+    replace_all()
+    trainer = threading.Thread(target=keep_replacing)
+    trainer.start()
+    try:
+        for _ in range(20):
+            with tarfile.open(file, "w") as tar:
+                add(tar, runs, "runs")
+            with tarfile.open(file) as tar:
+                sizes = {entry.name: entry.size for entry in tar if entry.isfile()}
+            assert sizes == {f"runs/{place.name}": len(b"weights") for place in places}
+    finally:
+        over.set()
+        trainer.join()

@@ -65,6 +65,17 @@ def test_a_killed_worker_takes_its_children_along_and_comes_back(stack: Stack) -
     assert eventually(lambda: alive(pool) == [])
 
 
+def test_a_scheduler_whose_clockwork_is_killed_starts_again(stack: Stack) -> None:
+    """Its child sends the periodic tasks. Without it, nobody would search for lost work."""
+    before = stack.pids()["scheduler"]
+    assert eventually(lambda: len(psutil.Process(before).children()) == 1)
+    (beat,) = psutil.Process(before).children()
+    beat.kill()
+    assert eventually(lambda: stack.pids()["scheduler"] != before)
+    assert stack.wait_for("The process that sends periodic tasks has died (code -9)")
+    assert eventually(lambda: len(psutil.Process(stack.pids()["scheduler"]).children()) == 1)
+
+
 @pytest.mark.fault
 def test_a_busy_pool_process_does_not_outlive_the_supervisor(start: Start) -> None:
     stack = started(start)

@@ -33,6 +33,21 @@ def test_the_containers_encrypt_nothing_by_themselves_and_do_not_say_so() -> Non
     assert environment["TLS_IN_FRONT"] == "${TLS_IN_FRONT:-0}"
 
 
+def test_every_setting_reaches_the_containers_but_not_those_of_the_host() -> None:
+    """The file from which Compose takes passwords also has BIND and PORT, which are of the host there."""
+    compose = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())
+    ours = [service for service in compose["services"].values() if service.get("image") == "gemweb"]
+    assert len(ours) == 6
+    for service in ours:
+        assert service["env_file"] == [{"path": ".env", "required": False}]
+        own = {name: service["environment"][name] for name in ("BIND", "PORT", "STATE_DIR")}
+        assert own == {"BIND": "0.0.0.0", "PORT": 8000, "STATE_DIR": "/state"}
+
+
+def test_the_passwords_of_the_containers_are_not_committed() -> None:
+    assert "docker/.env" in (ROOT / ".gitignore").read_text().splitlines()
+
+
 def test_every_process_runs_the_code_of_the_image() -> None:
     services = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())["services"]
     words = {word for service in services.values() for word in service.get("command", [])}

@@ -56,7 +56,16 @@ def test_a_server_starts_with_what_the_page_about_deploying_asks_for() -> None:
         ({"LEASE_SECONDS": "5", "HEARTBEAT_SECONDS": "6"}, "HEARTBEAT_SECONDS must be less than LEASE_SECONDS"),
         ({"VALKEY_URL": "valkey.example.org"}, "VALKEY_URL must begin with redis://"),
         ({"LOG_LEVEL": "loud"}, "LOG_LEVEL is 'LOUD'"),
-        ({"CSRF_TRUSTED_ORIGINS": "gem.example.org"}, "CSRF_TRUSTED_ORIGINS needs whole origins"),
+        ({"CSRF_TRUSTED_ORIGINS": "gem.example.org"}, "CSRF_TRUSTED_ORIGINS has 'gem.example.org': whole origins"),
+        ({"CSRF_TRUSTED_ORIGINS": "https://gem.example.org/"}, "whole origins are needed, without a path"),
+        ({"ALLOWED_HOSTS": "127.0.0.1,https://gem.example.org"}, "ALLOWED_HOSTS has 'https://gem.example.org': host"),
+        ({"ALLOWED_HOSTS": "gem.example.org:8443"}, "without a port, such as gem.example.org."),
+        ({"SITE_URL": "gem.example.org"}, "SITE_URL is 'gem.example.org': a whole origin"),
+        ({"VALKEY_URL": "redis://:pass/word@valkey:6379/0"}, "VALKEY_URL is no address"),
+        ({"LOGINS_PER_MINUTE": "0"}, "LOGINS_PER_MINUTE is '0': it must be 1 or more, such as 8."),
+        ({"ENDPOINT_CONCURRENCY": "0"}, "ENDPOINT_CONCURRENCY is '0': it must be 1 or more"),
+        ({"GEM_DATA_FROM": "anywhere"}, "GEM_DATA_FROM is 'anywhere'"),
+        ({"GEM_OPENENV_ADDRESSES": "10.1.0.0/16"}, "GEM_OPENENV_ADDRESSES cannot be read"),
         ({"PROXY_ADDRESSES": "10.1.2.3,proxy"}, "PROXY_ADDRESSES has 'proxy': addresses and networks"),
         ({"PRIVATE_ENDPOINTS": "ten"}, "PRIVATE_ENDPOINTS cannot be read"),
         ({"DEBUG": "1", "BIND": "0.0.0.0"}, "DEBUG and LOCAL_MODE are for loopback only"),
@@ -66,6 +75,28 @@ def test_a_server_starts_with_what_the_page_about_deploying_asks_for() -> None:
 )
 def test_what_is_wrong_is_said_in_one_sentence(env: dict[str, str], said: str) -> None:
     assert said in refused(**env)
+
+
+def test_hosts_and_origins_may_be_of_every_kind() -> None:
+    hosts, origins = "*,.example.org,gem.example.org,127.0.0.1,[::1]", "https://*.example.org,http://gem:8443"
+    assert start(ALLOWED_HOSTS=hosts, CSRF_TRUSTED_ORIGINS=origins, SITE_URL="https://gem.example.org/").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("hosts", "address"),
+    [
+        ("127.0.0.1,gem.example.org", "https://gem.example.org"),  # monitors use the first one
+        (".example.org,localhost,gem.example.org", "https://gem.example.org"),
+        ("127.0.0.1", "https://127.0.0.1"),
+        ("*", "https://127.0.0.1"),
+    ],
+)
+def test_certificates_name_an_address_that_others_can_reach(hosts: str, address: str) -> None:
+    assert start("settings.SITE_URL", ALLOWED_HOSTS=hosts, HTTPS="1").stdout.strip() == address
+
+
+def test_a_password_that_breaks_the_address_of_valkey_is_not_repeated() -> None:
+    assert "hus" not in start(VALKEY_URL="redis://:hus/h@valkey:6379/0").stderr
 
 
 def test_a_public_address_needs_encryption_by_somebody() -> None:
@@ -119,6 +150,28 @@ def test_a_line_of_the_log_says_when_and_keeps_the_traceback() -> None:
     assert (line["event"], line["level"], line["logger"]) == ("It broke.", "error", "apps.jobs")
     assert "ZeroDivisionError: by nothing" in line["exception"]
     assert line["at"].endswith("Z")
+
+
+def test_a_database_that_is_away_is_one_line_of_the_log() -> None:
+    away = (
+        "[__import__('logging').getLogger('django.request').error('Internal Server Error: %s', '/', exc_info=error)"
+        " for error in [__import__('django.db').db.OperationalError('connection failed:\\nis it running?')]]"
+    )
+    done = start(away, LOG_JSON="1")
+    line = json.loads(done.stderr.strip().splitlines()[-1])
+    assert line["event"] == "Internal Server Error: /: connection failed: is it running?"
+    assert "exception" not in line
+
+
+def test_a_host_that_strangers_make_up_is_one_line_of_the_log() -> None:
+    refused_host = (
+        "[__import__('logging').getLogger('django.security.DisallowedHost').error('%s', error, exc_info=error) "
+        "for error in [__import__('django.core.exceptions').core.exceptions.DisallowedHost('evil.example')]]"
+    )
+    done = start(refused_host, LOG_JSON="1")
+    line = json.loads(done.stderr.strip().splitlines()[-1])
+    assert line["event"] == "evil.example"
+    assert "exception" not in line
 
 
 @pytest.mark.parametrize("command", [["manage.py", "check"], ["-m", "gemweb.serve"]])

@@ -49,7 +49,7 @@ class Site:
         self.start_web()
         queues = "evaluate,verify,train,reap"
         celery = ["celery", "-A", "gemweb", "worker", "-Q", queues, "-c", "2", "--loglevel", "WARNING"]
-        self._run("worker", [*celery, "--beat", "--schedule", str(self.folder / "beat")])
+        self._run("worker", [*celery, "--beat"])
         self._run("play", ["workers.play"])
         self.wait()
 

@@ -1,7 +1,6 @@
 """Real worker processes on the test's database, to be killed."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -33,10 +32,9 @@ class Worker:
 
     def __init__(self, *arguments: str, scheduler: bool = True, queues: str = "evaluate,reap", **more: str) -> None:
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the worker)
-        self.schedule = tempfile.mkdtemp(prefix="gemweb-beat-")
         command = [sys.executable, "-m", "celery", "-A", "tests.workers.app", "worker", "-Q", queues]
         command += ["--loglevel", "WARNING", *(arguments or ("--concurrency", "2"))]
-        command += ["--beat", "--schedule", f"{self.schedule}/beat"] if scheduler else []
+        command += ["--beat"] if scheduler else []
         self.process = warm.popen(
             "web",
             command,
@@ -54,7 +52,6 @@ class Worker:
         except ProcessLookupError:  # it has ended, or has not made its group yet
             self.process.kill()
         self.process.wait()
-        shutil.rmtree(self.schedule, ignore_errors=True)
 
     def terminate(self) -> None:
         """End it as an operator does."""

@@ -8,7 +8,7 @@ from apps.jobs.analysis.distributions import Distribution, distributions
 from apps.jobs.analysis.failures import Failures, failures
 from apps.jobs.analysis.groups import Groups, groups
 from apps.jobs.analysis.replays import SHOWN, Replays, replays
-from apps.jobs.analysis.seeds import SeedMap, seed_map
+from apps.jobs.analysis.seeds import SeedMap, pages_of, seed_map
 from apps.jobs.models import Job
 from apps.jobs.results.cached import shared
 
@@ -31,7 +31,9 @@ def failures_of(job: Job) -> Failures:
 
 
 def seed_map_of(job: Job, page: int = 1, env_page: int = 1) -> SeedMap:
-    """See `seed_map`."""
+    """See `seed_map`. Numbers above the last page name that page, so they add nothing to what is shared."""
+    pages, env_pages = shared(job, "seed-pages", partial(pages_of, job))
+    page, env_page = min(page, pages), min(env_page, env_pages)
     return shared(job, f"seeds-{page}-{env_page}", partial(seed_map, job, page, env_page))
 
 

@@ -73,12 +73,18 @@ class SeedMap:
     env_pages: int
 
 
+def pages_of(job: Job) -> tuple[int, int]:
+    """The number of pages of the map: of seeds, and of environments."""
+    episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False).order_by()
+    number = episodes.aggregate(seeds=Count("seed", distinct=True))["seeds"]
+    return max(1, math.ceil(number / COLUMNS)), max(1, math.ceil(len(job.spec["env_ids"]) / ROWS))
+
+
 def seed_map(job: Job, page: int = 1, env_page: int = 1) -> SeedMap:
     """A page of the map. A page that there is not is the last one."""
     episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False).order_by()
-    number = episodes.aggregate(seeds=Count("seed", distinct=True))["seeds"]
     env_ids: Sequence[str] = job.spec["env_ids"]
-    pages, env_pages = max(1, math.ceil(number / COLUMNS)), max(1, math.ceil(len(env_ids) / ROWS))
+    pages, env_pages = pages_of(job)
     page, env_page = min(max(page, 1), pages), min(max(env_page, 1), env_pages)
     share = Cast(Count("pk", filter=Q(success=True)), FloatField()) / NullIf(Count("pk", filter=_COUNTS), 0)
     by_share = episodes.values("seed").annotate(share=share).order_by(F("share").desc(nulls_last=True), "seed")

@@ -16,6 +16,7 @@ from gemweb.local.servers.postgres import free_port
 from gemweb.local.state import make_folder, secret
 
 START_SECONDS = 20.0
+MAX_MEMORY = "256mb"
 HUSH = ("overcommit",)  # a warning about background saves, which are disabled
 
 
@@ -60,6 +61,8 @@ class Valkey:
             "save": '""',
             "appendonly": "no",
             "loglevel": "warning",
+            "maxmemory": MAX_MEMORY,
+            "maxmemory-policy": "volatile-lru",  # what expires anyway makes room; the messages to workers stay
         }
         try:
             make_folder(self.home)

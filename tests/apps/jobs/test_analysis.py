@@ -4,12 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import redis
+from django.conf import settings
 from django.test import Client
 
 from apps.accounts.models import User
 from apps.episodes.models import Episode
 from apps.jobs import leases
-from apps.jobs.analysis import distributions, failures, groups, replays, seeds
+from apps.jobs.analysis import distributions, failures, groups, reading, replays, seeds
 from apps.jobs.models import Job
 from gem.agents import make_agent
 from gem.records import EpisodeRecord
@@ -118,6 +120,14 @@ def test_pages_of_seeds_end_at_the_last(ada: User, monkeypatch: pytest.MonkeyPat
         (env_id, seed) for env_id in (EASY, HARD) for seed in range(5)
     }
     assert seeds.seed_map(job, 99, 99) == shown[-1]
+
+
+def test_pages_that_there_are_not_take_no_memory(ada: User) -> None:
+    job = play(submit(ada, EASY, episodes_per_env=5))
+    shown = [reading.seed_map_of(job, page, page) for page in (1, 2, 999, 10**6)]
+    assert shown == [shown[0]] * 4
+    valkey = redis.Redis.from_url(settings.VALKEY_URL)
+    assert len(list(valkey.scan_iter(f"*job-seeds-*{job.pk}*"))) == 1
 
 
 def test_groups_have_all_environments(ada: User) -> None:

@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from apps.accounts.models import User
 
 
+@pytest.fixture(autouse=True)
+def fresh_readiness() -> None:
+    """Let no test read what the one before it made of the database and of Valkey."""
+    from apps.site import health  # the settings cannot be read yet when this file is read
+
+    health.shared_readiness.forget()
+
+
 @pytest.fixture
 def people(db: None) -> dict[str, User | None]:
     """One person of each role."""

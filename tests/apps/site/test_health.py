@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from apps import queue
@@ -68,6 +69,8 @@ def test_hosts_and_processes_are_for_staff(client: Client) -> None:
 
 
 def sandbox(monkeypatch: pytest.MonkeyPatch, choice: levels.LevelChoice | None) -> health.Check:
+    if choice is not None and levels._choice_thread is not None:
+        levels._choice_thread.join()  # it would put its own choice in the place of this one
     monkeypatch.setattr(levels, "_choice", choice)
     return next(check for check in health.report().checks if check.name == "sandbox")
 
@@ -138,6 +141,29 @@ def test_a_web_process_without_its_broker_lives_and_is_not_ready(client: Client,
         assert client.get("/health/ready").status_code == 503
     finally:
         health._broker.cache_clear()
+
+
+def test_whoever_asks_again_and_again_is_answered_without_the_database(client: Client) -> None:
+    """Monitors are not limited, and strangers may ask as they do."""
+    first = client.get("/health/ready")
+    with CaptureQueriesContext(connection) as asked:
+        assert [client.get("/health/ready").content for _ in range(5)] == [first.content] * 5
+    assert len(asked) == 0
+    health.shared_readiness.forget()
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get("/health/ready").status_code == 200
+    assert len(asked) > 0
+
+
+def test_a_monitor_does_not_wait_for_ever_for_the_report_of_another_one(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "PATIENCE_SECONDS", 0.05)
+    with health.shared_readiness._lock:  # as while Postgres is frozen
+        answer = client.get("/health/ready")
+    assert answer.status_code == 503
+    assert json.loads(answer.content)["checks"]["database"]["said"] == "Postgres does not answer."
+    assert client.get("/health/ready").status_code == 200
 
 
 def test_machines_behind_the_proxy_are_not_sent_to_https(client: Client, settings: Settings) -> None:

@@ -17,6 +17,7 @@ from pytest_django import Settings
 
 from apps import queue
 from apps.accounts.models import User
+from apps.accounts.request_limits import RequestLimitMiddleware
 from apps.agents.models import Agent, Upload
 from apps.episodes.models import PendingTurn
 from apps.jobs import leases, operations
@@ -73,6 +74,35 @@ def test_the_page_of_a_full_disk_says_so_and_the_health_page_too(
     assert answer.status_code == 507
     assert "has no space left" in answer.content.decode()
     assert check("space").finding == "A disk is full: a write has just failed."
+
+
+@pytest.mark.parametrize(
+    ("cause", "status"),
+    [
+        (None, 503),
+        (postgres.ConnectionTimeout(), 503),
+        (postgres.TooManyConnections(), 503),
+        (postgres.AdminShutdown(), 503),
+        (postgres.QueryCanceled(), 500),
+        (postgres.DeadlockDetected(), 500),
+    ],
+)
+@pytest.mark.parametrize("address", ["/docs/", "/api/v1/environments"])
+def test_a_database_that_is_away_is_said_and_programs_may_try_again(
+    address: str, cause: Exception | None, status: int, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = OperationalError("couldn't get a connection after 8.00 sec")
+    error.__cause__ = cause
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(RequestLimitMiddleware, "__call__", fail)
+    client.raise_request_exception = False
+    answer = client.get(address)
+    assert answer.status_code == status
+    assert answer.get("Retry-After") == ("5" if status == 503 else None)
+    assert ("cannot be reached" in answer.content.decode()) == (status == 503)
 
 
 def test_another_error_is_no_full_disk(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

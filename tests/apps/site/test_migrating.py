@@ -36,6 +36,19 @@ def test_a_database_between_two_of_them_is_told_what_to_do() -> None:
     assert MigrationRecorder(connection).migration_qs.filter(app="jobs", name="0001_initial").exists()
 
 
+def test_a_database_of_a_newer_version_is_left_alone() -> None:
+    MigrationRecorder(connection).record_applied("jobs", "0999_of_next_year")
+    with pytest.raises(CommandError, match=r"newer version of gemweb.* It has jobs\.0999_of_next_year\. Nothing was"):
+        call_command("migrate", verbosity=0)
+    assert check_migrations().word == "newer"
+
+
+def test_migrations_of_an_app_that_is_no_longer_installed_do_no_harm(capsys: pytest.CaptureFixture[str]) -> None:
+    MigrationRecorder(connection).record_applied("an_app_of_last_year", "0001_initial")
+    call_command("migrate")
+    assert "No migrations to apply" in capsys.readouterr().out
+
+
 def test_a_new_database_has_the_agents_that_everybody_has() -> None:
     built_in = Agent.objects.filter(owner=None).values_list("slug", "visibility")
     assert set(built_in) >= {(slug, "public") for slug in ("random", "expert", "human")}
