@@ -124,6 +124,9 @@ class _Training:
                 self._save_checkpoint()
         except TrainingFailed:
             raise
+        except KeyboardInterrupt:  # in the middle of an update, so the last checkpoint stays the newest
+            self._set_state("interrupted")
+            raise
         except Exception as error:
             reason = explain(error, self.folder.path)
             if reason is None:

@@ -10,10 +10,36 @@ from gem.core import Env
 from gem.errors import InvalidArgument
 from gem.registry import ENV_REGISTRY
 from gem.rollout import EpisodeRequest, rollout
+from gem.tools import BaseTool, register_tool
 from gem.validation.arguments import check_numbers
 from gem.wrappers import Opponent, TimeLimit, wrap
 
 WORDLE = "game:Wordle-v0"
+
+
+class Shout(BaseTool):
+    """Says it louder."""
+
+    name = "shout"
+
+    def run(self, text: str) -> str:
+        return text.upper()
+
+
+class Nameless(BaseTool):
+    """Has no name."""
+
+    def run(self, text: str) -> str:
+        return text
+
+
+class Waits(BaseTool):
+    """Waits for something."""
+
+    name = "waits"
+
+    async def run(self, text: str) -> str:  # type: ignore[override]  # the mistake
+        return text
 
 
 @pytest.mark.parametrize(
@@ -25,7 +51,10 @@ WORDLE = "game:Wordle-v0"
         ({"max_turns": [3]}, "cannot be made with max_turns=[3]: '<' not supported"),
         ({"tools": ["python"], "max_tool_uses": 2.5}, "max_tool_uses must be a whole number, not 2.5."),
         ({"tools": "python"}, "Tools are a list: tools=['python']."),
-        ({"tools": [5]}, "A tool is a name such as 'python', or a dictionary with its name, not 5."),
+        ({"tools": [5]}, "or an object of a class that derives from gem.tools.BaseTool, not 5."),
+        ({"tools": [Shout]}, "Make one of the class: Shout()."),
+        ({"tools": [Nameless()]}, "The tool Nameless has no name, between whose tags agents could call it"),
+        ({"tools": [Waits()]}, "run of the tool waits is a coroutine, for which nobody waits"),
         ({"num_env": 4}, "takes no argument 'num_env'"),
     ],
 )
@@ -133,6 +162,20 @@ class Awaited(Says):
         pass
 
 
+class Unclosed:
+    name = "unclosed"
+
+    async def decide(self, request: Any) -> Any:
+        return request
+
+
+class ActsLater:
+    name = "later"
+
+    async def act(self, requests: Any) -> Any:
+        return requests
+
+
 @pytest.mark.parametrize(
     ("agent", "sentence"),
     [
@@ -140,6 +183,9 @@ class Awaited(Says):
         (Awaited("a"), "decide of Awaited returned 'a' where a decision belongs"),
         (Says(), "act of Says returned 0 decisions for 1 requests"),
         (lambda _: "a", "is no agent: it needs act(requests)"),
+        (RandomAgent, "RandomAgent is a class; an agent is an object of it: RandomAgent()."),
+        (Unclosed(), "is no agent: it needs close besides decide, see gem.agents.AsyncAgent."),
+        (ActsLater(), "act of ActsLater is a coroutine. An agent that waits defines async decide(request)"),
     ],
 )
 def test_a_rollout_says_what_is_wrong_with_an_agent(agent: Any, sentence: str) -> None:
@@ -153,6 +199,35 @@ def test_an_opponent_that_returns_no_decision_is_named() -> None:
     env.reset(seed=1)
     with pytest.raises(InvalidArgument, match="act of Says returned"):
         env.step("\\boxed{5}")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"backend": "processes"}, "backend is one of sync, threads, not 'processes'."),
+        ({"num_envs": "8"}, "num_envs must be a whole number and at least 1, not '8'."),
+        ({"num_envs": 2.5}, "num_envs must be a whole number and at least 1, not 2.5."),
+    ],
+)
+def test_a_rollout_says_which_option_is_wrong(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        list(rollout(RandomAgent(), [EpisodeRequest(0, WORDLE, seed=1)], **options))
+    assert str(refused.value) == sentence
+
+
+def test_a_list_is_no_id() -> None:
+    said = "An environment is made by its id, such as 'game:Wordle-v0', not"
+    with pytest.raises(InvalidArgument, match=said):
+        gem.make([WORDLE])  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match=said):
+        gem.make_vec([[WORDLE]])  # type: ignore[list-item]
+
+
+def test_a_tool_is_registered_by_its_class_under_its_own_name() -> None:
+    with pytest.raises(InvalidArgument, match=r"register_tool\('shout', Shout\)"):
+        register_tool("shout", Shout())  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="registered as 'loud' calls itself 'shout'"):
+        register_tool("loud", Shout)
 
 
 def test_a_rollout_says_what_a_slot_is() -> None:
