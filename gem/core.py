@@ -240,6 +240,13 @@ class Env(RecordConstructorArgs, ABC):
     def close(self) -> None:
         """Release resources such as processes and files; it may be called twice."""
 
+    def __enter__(self) -> Self:
+        """Return the environment, which is closed at the end of the `with` block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def seats(self) -> int:
         """The number of seats, which are the places of an episode that someone acts from."""

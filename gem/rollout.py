@@ -109,8 +109,9 @@ def rollout(
             continues. It raises `BudgetUsedUp` if there is no budget for the turn.
 
     Raises:
-        InvalidArgument: if `num_envs` is below 1 or `backend` is unknown, if a request has arguments that its environment does not take or a
-            seat that it does not have, or if an agent returns something other than decisions.
+        InvalidArgument: if `num_envs` is below 1 or `backend` is unknown, if a request has arguments that its
+            environment does not take or a seat that it does not have, or if an agent returns something other than
+            decisions.
         UnknownEnvironment: if a request names an environment that is not registered.
         AgentStopped: if an agent cannot be used any longer.
     """

@@ -16,8 +16,8 @@ from gem.cli.arguments import checkpoint, endpoint, tooling
 from gem.cli.output import report
 from gem.cli.output.report import Players
 from gem.cli.output.tables import count
-from gem.errors import EnvironmentFailure, ServerNotThere, UsageError
-from gem.registry import REMOTE
+from gem.errors import EnvironmentFailure, ServerNotThere, UnknownEnvironment, UsageError
+from gem.registry import NOT_REGISTERED, REMOTE
 
 if TYPE_CHECKING:
     from gem.agents import AnyAgent
@@ -135,8 +135,9 @@ def _exit_code(spec: EvaluationSpec, outcomes: Mapping[str, Sequence[Outcome]]) 
     for env_id, env_outcomes in outcomes.items():
         if any(row.failed for row in env_outcomes):
             _require_server(env_id)
+    verb = "is" if errors == 1 else "are"
     print(
-        f"gemweb eval: {errors:,} of {count(len(rows), 'episode')} are not counted, and at most "
+        f"gemweb eval: {errors:,} of {count(len(rows), 'episode')} {verb} not counted, and at most "
         f"{100 * spec.max_error_share:g} % may be. The scores of the others may not be those of a fair sample.",
         file=sys.stderr,
     )
@@ -288,6 +289,7 @@ def _make_spec(**fields: object) -> EvaluationSpec:
 
     Raises:
         UsageError: if the fields are invalid.
+        UnknownEnvironment: if there is no such environment.
     """
     from pydantic import ValidationError  # noqa: PLC0415
 
@@ -296,7 +298,9 @@ def _make_spec(**fields: object) -> EvaluationSpec:
     try:
         return EvaluationSpec.model_validate({name: value for name, value in fields.items() if value is not None})
     except ValidationError as error:
-        raise UsageError(error.errors()[0]["msg"]) from error
+        message = error.errors()[0]["msg"]
+        kind = UnknownEnvironment if NOT_REGISTERED in message else UsageError
+        raise kind(message) from error
 
 
 def _requests(spec: EvaluationSpec) -> list[EpisodeRequest]:

@@ -7,8 +7,8 @@
     python -m gem.training --folder runs/guess --set updates=200    # resume, for 200 updates in all
 
 Exit codes: 0 finished or cancelled, 1 failed, 2 refused because of invalid arguments, 4 stopped by itself because of an
-alarm (see `stop_on`), 75 interrupted by SIGTERM or Ctrl-C, 130 stopped at once by Ctrl-C before the training had begun or
-by a second one (after both, the same command resumes the training).
+alarm (see `stop_on`), 75 interrupted by SIGTERM or Ctrl-C, 130 stopped at once by a second Ctrl-C or before the
+training had begun (after both, the same command resumes the training).
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("gem.training")
 
+EXIT_REFUSED = 2
 EXIT_STOPPED = 4
 EXIT_INTERRUPTED = 75
 """EX_TEMPFAIL of sysexits.h: the same command may be started again."""
@@ -53,38 +54,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = _parser().parse_args(argv)
     try:
-        if arguments.list:
-            return _list_recipes(as_json=arguments.json)
-        import_modules(arguments.module)
-        spec = _requested_spec(arguments)
-        if arguments.with_parent:
-            threading.Thread(target=terminate_with_parent, daemon=True).start()
-        if arguments.log:
-            _start_log(spec)
-        require_installed("A training", TRAINING_PACKAGES)
-        from gem.training.failures import TrainingFailed  # noqa: PLC0415 (importing torch takes seconds)
-        from gem.training.trainer import train  # noqa: PLC0415 (as above)
-
-        on_update = _log if arguments.log else None if arguments.quiet else _print
-        try:
-            with _ctrl_c_ends_update():
-                state = train(spec, arguments.folder, on_update)
-        except TrainingFailed as error:
-            print(f"gem.training: {error}", file=sys.stderr)
-            return 1
+        return _list_recipes(as_json=arguments.json) if arguments.list else _run(arguments)
     except GemError as error:
         hint = MODULE_HINT if NOT_REGISTERED in str(error) and not arguments.module else ""
         print(f"gem.training: {error}{hint}", file=sys.stderr)
-        return 2
-    except (OSError, ModuleNotFoundError) as error:
-        if isinstance(error, OSError):  # a folder that is a file, a full disk
-            print(f"gem.training: {os_error_sentence(error)}", file=sys.stderr)
-        else:
-            print(f"gem.training: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
-        return 2
+    except OSError as error:  # a folder that is a file, a full disk
+        print(f"gem.training: {os_error_sentence(error)}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        print(f"gem.training: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\ngem.training: stopped. The same command continues from the last checkpoint.", file=sys.stderr)
         return EXIT_STOPPED_AT_ONCE
+    return EXIT_REFUSED
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Train as the arguments say, and return the exit code."""
+    import_modules(arguments.module)
+    spec = _requested_spec(arguments)
+    if arguments.with_parent:
+        threading.Thread(target=terminate_with_parent, daemon=True).start()
+    if arguments.log:
+        _start_log(spec)
+    require_installed("A training", TRAINING_PACKAGES)
+    from gem.training.failures import TrainingFailed  # noqa: PLC0415 (importing torch takes seconds)
+    from gem.training.trainer import train  # noqa: PLC0415 (as above)
+
+    on_update = _log if arguments.log else None if arguments.quiet else _print
+    try:
+        with _ctrl_c_ends_update():
+            state = train(spec, arguments.folder, on_update)
+    except TrainingFailed as error:
+        print(f"gem.training: {error}", file=sys.stderr)
+        return 1
     if int(os.environ.get("RANK", "0")) == 0:
         print(state if arguments.log else f"{state}: {arguments.folder}")
         if state == "stopped":

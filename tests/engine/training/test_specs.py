@@ -114,7 +114,7 @@ def test_the_nearest_recipe_is_named() -> None:
         ([], "Say where the run is written"),
         (["--folder", "{}/none"], "none has no training to continue. Say what to train"),
         (["--recipe", "guess-easy", "--folder", "{}/a", "--set", "discount=7"], "discount has to be at most 1, not 7."),
-        (["--spec", "{}/missing.json", "--folder", "{}/a"], "missing.json cannot be read: No such file or directory.\n"),
+        (["--spec", "{}/missing.json", "--folder", "{}/a"], "missing.json cannot be read: No such file"),
         (["--spec", "{}/list.json", "--folder", "{}/a"], "list.json is no specification: it has to be an object"),
         (["--spec", "{}/broken.json", "--folder", "{}/a"], "broken.json is not JSON: Expecting value"),
     ],
