@@ -1,5 +1,6 @@
 """What newcomers get wrong in calls of the engine is answered with what to write instead."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,11 +9,12 @@ import gem
 from gem.agents import RandomAgent
 from gem.core import Env
 from gem.errors import InvalidArgument
+from gem.records import episode_files
 from gem.registry import ENV_REGISTRY
 from gem.rollout import EpisodeRequest, rollout
 from gem.tools import BaseTool, register_tool
 from gem.validation.arguments import check_numbers
-from gem.wrappers import Opponent, TimeLimit, wrap
+from gem.wrappers import Opponent, RecordEpisodes, TimeLimit, wrap
 
 WORDLE = "game:Wordle-v0"
 
@@ -221,6 +223,39 @@ def test_a_list_is_no_id() -> None:
         gem.make([WORDLE])  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match=said):
         gem.make_vec([[WORDLE]])  # type: ignore[list-item]
+
+
+def test_a_list_is_no_mixture() -> None:
+    with pytest.raises(InvalidArgument, match=r"A mixture is an object with parts, .* not \['game:Wordle-v0'\]\.$"):
+        gem.register_mixture("custom:Mix-v0", [WORDLE])  # type: ignore[arg-type]
+
+
+def test_the_path_of_a_file_of_episodes_may_be_a_text(tmp_path: Path) -> None:
+    with RecordEpisodes(gem.make("game:GuessTheNumber-v0-easy"), tmp_path / "a.jsonl") as env:
+        env.reset(seed=1)
+        env.step("no number, which ends it")
+    [stored] = episode_files.read(str(tmp_path / "a.jsonl"))
+    assert stored.record.turn_count == 1
+
+
+def test_the_end_of_a_with_block_closes_an_environment_and_its_wrappers() -> None:
+    class Held(Env):
+        closed = 0
+
+        def _start(self) -> tuple[str, dict[str, Any]]:
+            return "", {}
+
+        def step(self, action: str) -> Any:
+            return "", 0.0, True, False, {}
+
+        def close(self) -> None:
+            self.closed += 1
+
+    inner = Held()
+    with pytest.raises(ZeroDivisionError), TimeLimit(inner, 3) as env:
+        assert env.unwrapped is inner
+        raise ZeroDivisionError
+    assert inner.closed == 1
 
 
 def test_a_tool_is_registered_by_its_class_under_its_own_name() -> None:

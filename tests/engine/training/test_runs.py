@@ -182,6 +182,15 @@ def test_an_interrupt_in_a_program_is_raised_and_the_run_goes_on_from_its_checkp
     assert [row["update"] for row in RunFolder(tmp_path).metrics()] == [1, 2, 3]
 
 
+def test_a_training_takes_a_specification_and_the_path_of_a_folder_as_text(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidArgument, match=r"^train takes a TrainingSpec, such as read_spec"):
+        train(small, tmp_path)  # type: ignore[arg-type]
+    assert train(read_spec({**small, "updates": 1}), str(tmp_path / "run")) == "finished"
+    assert len(RunFolder(str(tmp_path / "run")).metrics()) == 1
+
+
 def test_a_folder_that_is_not_there_is_no_model_of_a_hub(small: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"^There is no folder '.*/checkpoints/000999'"):
         train(read_spec({**small, "model": str(tmp_path / "checkpoints" / "000999")}), tmp_path / "run")
