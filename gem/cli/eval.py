@@ -77,9 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file, and skip those in it"
     )
-    parser.add_argument(
-        "--json", action="store_true", dest="as_json", help="print the scores as JSON instead of a table"
-    )
+    parser.add_argument("--json", action="store_true", dest="as_json", help="print the scores as JSON")
     tooling.add_arguments(parser)
     checkpoint.add_arguments(parser)
     endpoint.add_arguments(parser)
