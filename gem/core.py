@@ -279,7 +279,9 @@ class EnvWrapper(Env):
         return f"{type(self).__name__}({self.env!r})"
 
     def __getattr__(self, name: str) -> Any:
-        if name == "env" or name.startswith("__"):  # `env` is not set yet while an object is unpickled or copied
+        if name == "env":  # it is not set yet while an object is unpickled or copied
+            raise AttributeError(f"{type(self).__name__} wraps nothing: its __init__ has to call super().__init__(env)")
+        if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.env, name)
 

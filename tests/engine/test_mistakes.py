@@ -7,7 +7,7 @@ import pytest
 
 import gem
 from gem.agents import RandomAgent
-from gem.core import Env
+from gem.core import Env, EnvWrapper
 from gem.errors import InvalidArgument
 from gem.records import episode_files
 from gem.registry import ENV_REGISTRY
@@ -256,6 +256,15 @@ def test_the_end_of_a_with_block_closes_an_environment_and_its_wrappers() -> Non
         assert env.unwrapped is inner
         raise ZeroDivisionError
     assert inner.closed == 1
+
+
+def test_a_wrapper_that_wraps_nothing_says_what_it_lacks() -> None:
+    class Forgetful(EnvWrapper):
+        def __init__(self, env: Env) -> None:
+            self.count = 0
+
+    with pytest.raises(AttributeError, match=r"^Forgetful wraps nothing: its __init__ has to call super"):
+        Forgetful(gem.make(WORDLE)).reset(seed=1)
 
 
 def test_a_tool_is_registered_by_its_class_under_its_own_name() -> None:
