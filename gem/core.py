@@ -240,6 +240,13 @@ class Env(RecordConstructorArgs, ABC):
     def close(self) -> None:
         """Release resources such as processes and files; it may be called twice."""
 
+    def __enter__(self) -> Self:
+        """Return the environment, which is closed at the end of the `with` block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def seats(self) -> int:
         """The number of seats, which are the places of an episode that someone acts from."""
@@ -272,7 +279,9 @@ class EnvWrapper(Env):
         return f"{type(self).__name__}({self.env!r})"
 
     def __getattr__(self, name: str) -> Any:
-        if name == "env" or name.startswith("__"):  # `env` is not set yet while an object is unpickled or copied
+        if name == "env":  # it is not set yet while an object is unpickled or copied
+            raise AttributeError(f"{type(self).__name__} wraps nothing: its __init__ has to call super().__init__(env)")
+        if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.env, name)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from gem import registry
 from gem.agents.agent import AnyAgent, Decision, Exchange, Request
@@ -109,14 +109,17 @@ def rollout(
             continues. It raises `BudgetUsedUp` if there is no budget for the turn.
 
     Raises:
-        InvalidArgument: if `num_envs` is below 1, if a request has arguments that its environment does not take or a
-            seat that it does not have, or if an agent returns something other than decisions.
+        InvalidArgument: if `num_envs` is below 1 or `backend` is unknown, if a request has arguments that its
+            environment does not take or a seat that it does not have, or if an agent returns something other than
+            decisions.
         UnknownEnvironment: if a request names an environment that is not registered.
         AgentStopped: if an agent cannot be used any longer.
     """
+    if backend not in get_args(Backend):
+        raise InvalidArgument(f"backend is one of {', '.join(get_args(Backend))}, not {backend!r:.40}.")
     if not callable(num_envs):
-        if num_envs < 1:
-            raise InvalidArgument(f"num_envs must be at least 1, not {num_envs}.")
+        if not hasattr(num_envs, "__index__") or num_envs < 1:
+            raise InvalidArgument(f"num_envs must be a whole number and at least 1, not {num_envs!r:.40}.")
         num_envs = repeat(num_envs).__next__
     vector = (
         ThreadVectorEnv([], AutoresetMode.DISABLED, num_threads=num_envs())
@@ -277,9 +280,8 @@ class _EnvSlot:
             request.index, identity, observation, info, max_turns=self.env.max_turns, seat=request.seat
         )
         if not 0 <= request.seat < self.env.seats:
-            raise InvalidArgument(
-                f"{request.env_id} has the seats 0 to {self.env.seats - 1}; there is no {request.seat}."
-            )
+            seats = f"seats 0 to {self.env.seats - 1}" if self.env.seats > 1 else "seat 0 alone"
+            raise InvalidArgument(f"{request.env_id} has the {seats}; there is no {request.seat}.")
         self.past, self.repeat = {}, request.repeat
         self.turns_before, self.given = 0, None
         if start is not None:

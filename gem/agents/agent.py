@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -88,6 +89,29 @@ class AsyncAgent(Protocol):
 
 AnyAgent: TypeAlias = Agent | AsyncAgent
 """An agent of either kind."""
+
+
+def check_agent(agent: object) -> None:
+    """Check that an object has the methods of an agent of either kind.
+
+    Raises:
+        InvalidArgument: if it has not; the message says what is missing.
+    """
+    if isinstance(agent, type):
+        raise InvalidArgument(f"{agent.__name__} is a class; an agent is an object of it: {agent.__name__}().")
+    if isinstance(agent, AsyncAgent):
+        return
+    if not hasattr(agent, "act"):
+        missing = "act(requests), see gem.agents.Agent"
+        if hasattr(agent, "decide"):
+            names = [name for name in ("name", "close") if not hasattr(agent, name)]
+            missing = f"{' and '.join(names)} besides decide, see gem.agents.AsyncAgent"
+        raise InvalidArgument(f"{reprlib.repr(agent)} is no agent: it needs {missing}.")
+    if inspect.iscoroutinefunction(agent.act):
+        raise InvalidArgument(
+            f"act of {type(agent).__name__} is a coroutine. An agent that waits defines async decide(request) for one "
+            "turn, and async close(): see gem.agents.AsyncAgent."
+        )
 
 
 def decisions_of(agent: Agent, requests: Sequence[Request]) -> list[Decision]:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import reprlib
 import threading
 from collections.abc import Sequence
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Self, cast
 
-from gem.agents.agent import Agent, AnyAgent, AsyncAgent, Decision, Request, check_decision, decisions_of
-from gem.errors import AgentFailure, InvalidArgument
+from gem.agents.agent import (
+    Agent,
+    AnyAgent,
+    AsyncAgent,
+    Decision,
+    Request,
+    check_agent,
+    check_decision,
+    decisions_of,
+)
+from gem.errors import AgentFailure
 
 RequestOutcome = tuple[int, Decision | AgentFailure]
 """The key of a request, and the decision on it or why there is none."""
@@ -56,11 +64,8 @@ class DecisionQueue:
         """Start a request if the agent is an `AsyncAgent`; return whether it is."""
         is_async = self._is_async.get(id(agent))
         if is_async is None:
+            check_agent(agent)
             is_async = self._is_async[id(agent)] = isinstance(agent, AsyncAgent)
-            if not is_async and not hasattr(agent, "act"):
-                raise InvalidArgument(
-                    f"{reprlib.repr(agent)} is no agent: it needs act(requests), see gem.agents.Agent."
-                )
         if is_async:
             self._loop = self._loop or _LoopThread()
             self._loop.submit(key, cast("AsyncAgent", agent), request)

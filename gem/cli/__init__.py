@@ -57,6 +57,7 @@ from gem.client.errors import NotAuthenticated, NotFound, ServerFailure, StreamB
 from gem.errors import GemError, ServerNotThere, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
 from gem.validation.messages import os_error_sentence
+from gem.validation.near import did_you_mean
 
 NOT_THERE = (Unreachable, StreamBroken, ServerFailure, ServerNotThere)
 """Errors of a server that is not there or has failed."""
@@ -138,9 +139,16 @@ class Parser(argparse.ArgumentParser):
             return True
         return False
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """See `argparse.ArgumentParser`; for a word that is none of those allowed, the nearest is suggested."""
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}. {hint}")
+
     def error(self, message: str) -> NoReturn:
         """Print the error without the usage and exit with code 2."""
-        self.exit(2, f"{self.prog}: {message}. Try {self.prog} --help.\n")
+        end = "" if message.endswith((".", "?")) else "."
+        self.exit(2, f"{self.prog}: {message}{end} Try {self.prog} --help.\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

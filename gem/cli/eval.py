@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,10 +15,11 @@ import gem
 from gem.cli.arguments import challenge as challenged
 from gem.cli.arguments import checkpoint, endpoint, tooling
 from gem.cli.output import report
+from gem.cli.output.plain import plain_scores
 from gem.cli.output.report import Players
 from gem.cli.output.tables import count
-from gem.errors import EnvironmentFailure, ServerNotThere, UsageError
-from gem.registry import REMOTE
+from gem.errors import EnvironmentFailure, ServerNotThere, UnknownEnvironment, UsageError
+from gem.registry import NOT_REGISTERED, REMOTE
 
 if TYPE_CHECKING:
     from gem.agents import AnyAgent
@@ -75,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE.jsonl", help="add every episode to this file, and skip those in it"
     )
+    parser.add_argument("--json", action="store_true", dest="as_json", help="print the scores as JSON")
     tooling.add_arguments(parser)
     checkpoint.add_arguments(parser)
     endpoint.add_arguments(parser)
@@ -90,6 +93,7 @@ def run(
     tool_uses: int | None,
     tool_format: str | None,
     challenge: Path | None,
+    as_json: bool,
     **options: Any,
 ) -> int:
     """Play the requested episodes, except those that `out` already has, and print the scores."""
@@ -118,7 +122,11 @@ def run(
     for record in _play(spec, requests, player, opponent_agent, players, out, outcomes, books):
         outcomes[record.identity.env_id].append(_outcome(record))
         reasons.setdefault(record.failed_by, record.failure)
-    report.print_scores(spec, players, outcomes, reasons, None if books is None else books.total)
+    total = None if books is None else books.total
+    if as_json:
+        print(json.dumps(plain_scores(spec, players, outcomes, reasons, total), indent=2, ensure_ascii=False))
+    else:
+        report.print_scores(spec, players, outcomes, reasons, total)
     return _exit_code(spec, outcomes)
 
 
@@ -135,8 +143,9 @@ def _exit_code(spec: EvaluationSpec, outcomes: Mapping[str, Sequence[Outcome]]) 
     for env_id, env_outcomes in outcomes.items():
         if any(row.failed for row in env_outcomes):
             _require_server(env_id)
+    verb = "is" if errors == 1 else "are"
     print(
-        f"gemweb eval: {errors:,} of {count(len(rows), 'episode')} are not counted, and at most "
+        f"gemweb eval: {errors:,} of {count(len(rows), 'episode')} {verb} not counted, and at most "
         f"{100 * spec.max_error_share:g} % may be. The scores of the others may not be those of a fair sample.",
         file=sys.stderr,
     )
@@ -288,6 +297,7 @@ def _make_spec(**fields: object) -> EvaluationSpec:
 
     Raises:
         UsageError: if the fields are invalid.
+        UnknownEnvironment: if there is no such environment.
     """
     from pydantic import ValidationError  # noqa: PLC0415
 
@@ -296,7 +306,9 @@ def _make_spec(**fields: object) -> EvaluationSpec:
     try:
         return EvaluationSpec.model_validate({name: value for name, value in fields.items() if value is not None})
     except ValidationError as error:
-        raise UsageError(error.errors()[0]["msg"]) from error
+        message = error.errors()[0]["msg"]
+        kind = UnknownEnvironment if NOT_REGISTERED in message else UsageError
+        raise kind(message) from error
 
 
 def _requests(spec: EvaluationSpec) -> list[EpisodeRequest]:

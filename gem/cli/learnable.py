@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import gem
 from gem.cli.output.tables import table
@@ -91,6 +92,16 @@ def _row(played: Played) -> list[str]:
 
 
 def _as_json(report: Report) -> str:
-    data = dataclasses.asdict(report)
-    data["verdict"] = report.verdict._asdict()
-    return json.dumps(data, indent=2)
+    data = {one.name: getattr(report, one.name) for one in dataclasses.fields(report)} | {"verdict": report.verdict}
+    return json.dumps(_named(data), indent=2)
+
+
+def _named(value: Any) -> Any:
+    """Plain data with the names of all fields, where `json` would write a named tuple as a list without them."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _named(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if hasattr(value, "_asdict"):
+        return _named(value._asdict())
+    if isinstance(value, Mapping):
+        return {name: _named(inner) for name, inner in value.items()}
+    return [_named(inner) for inner in value] if isinstance(value, list | tuple) else value

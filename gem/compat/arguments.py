@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from gem.compat.aliases import ENVIRONMENTS
@@ -19,9 +19,11 @@ def translated(env_id: str, kwargs: Mapping[str, Any]) -> tuple[str, dict[str, A
     """An id of GEM's and arguments of GEM's as ours; what is ours already stays.
 
     Raises:
-        InvalidArgument: if the same thing is said twice.
+        InvalidArgument: if the id is a list or the like, or the same thing is said twice.
     """
     arguments = dict(kwargs)
+    if not isinstance(env_id, Hashable):
+        raise InvalidArgument(f"An environment is made by its id, such as 'game:Wordle-v0', not {env_id!r:.60}.")
     if env_id not in ENV_REGISTRY and env_id in ENVIRONMENTS:
         env_id, own_arguments = ENVIRONMENTS[env_id]
         return env_id, {**own_arguments, **arguments}

@@ -104,9 +104,15 @@ def from_rows(rows: Sequence[Mapping[str, Any]], source: str = "rows that were g
     if isinstance(rows, Mapping) or not (hasattr(rows, "__len__") and hasattr(rows, "__getitem__")):
         raise InvalidData(
             f"Rows are a list of dictionaries, one for each row, not {type(rows).__name__}. Of a dictionary of splits, "
-            "give one split."
+            'give one: data["train"].'
         )
-    items = [rows[index] for index in range(len(rows))]
+    try:
+        items = [rows[index] for index in range(len(rows))]
+    except (KeyError, TypeError) as error:
+        raise InvalidData(
+            f"The rows of a {type(rows).__name__} cannot be read by their number; give a list of dictionaries, such as "
+            'frame.to_dict("records") of a data frame.'
+        ) from error
     if not items:
         raise InvalidData("There are no rows; give at least one, as a dictionary.")
     digest = hashlib.sha256()

@@ -108,7 +108,9 @@ class JsonLines(Table):
         try:
             row = json.loads(line)
         except ValueError as error:
-            raise InvalidData(f"Row {index} of {self.name} is not JSON: {error}") from error
+            line_number = self._text[: self._starts[index]].count(b"\n") + 1
+            where = f"{error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+            raise InvalidData(f"Line {line_number} of {self.name} is not JSON: {where}.") from error
         return _check_object(row, index, self.name)
 
 

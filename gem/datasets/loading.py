@@ -25,12 +25,14 @@ from gem.datasets.files import READERS, is_table, read
 from gem.datasets.folder import allowed_sources, data_folder, is_inside, own_files
 from gem.datasets.names import NAMED_DATASETS, NamedDataset
 from gem.datasets.samples import sample
-from gem.errors import DataUnavailable
+from gem.errors import DataUnavailable, InvalidArgument
 
 logger = logging.getLogger(__name__)
 
 HUB_NAME = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}", re.ASCII)
 """A dataset of the hub: its owner and its name."""
+ONLY_SPLIT = "train"
+"""What the split of a dataset is called that has only one."""
 Source = str | Path | Sequence[Mapping[str, Any]]
 _warned_ids: set[str] = set()
 """The environments for which this process has warned that they use a built-in sample."""
@@ -47,7 +49,17 @@ def load(source: Source, *, split: str = "", revision: str = "") -> Dataset:
     Raises:
         DataUnavailable: if the data are not available; the message says what to do.
         InvalidData: if the data cannot be read.
+        InvalidArgument: if `split` is given for data that have no splits, or are another one.
     """
+    if isinstance(source, str):
+        kind, _, name = source.partition(":")
+        if kind == "hub":
+            repository, _, pinned_revision = name.partition("@")
+            return _load_from_hub(repository, split, revision or pinned_revision)
+        path = Path(source).expanduser()
+        if HUB_NAME.fullmatch(source) and not is_table(path) and not path.exists():
+            return _load_from_hub(source, split, revision)
+    _check_split(source, split)
     if isinstance(source, Dataset):
         return source
     if isinstance(source, Path):
@@ -56,16 +68,30 @@ def load(source: Source, *, split: str = "", revision: str = "") -> Dataset:
         return from_rows(source)
     if source in NAMED_DATASETS:
         return _load_named(source, NAMED_DATASETS[source])
-    kind, _, name = source.partition(":")
-    if kind == "hub":
-        repository, _, pinned_revision = name.partition("@")
-        return _load_from_hub(repository, split, revision or pinned_revision)
-    if kind == "sample":
-        return sample(name)
-    path = Path(source).expanduser()
-    if HUB_NAME.fullmatch(source) and not is_table(path) and not path.exists():
-        return _load_from_hub(source, split, revision)
-    return _load_local(path)
+    return sample(name) if kind == "sample" else _load_local(path)
+
+
+def _check_split(source: object, split: str) -> None:
+    """Check that data other than those of the hub are not asked for a split that they are not.
+
+    Raises:
+        InvalidArgument: if they are.
+    """
+    if not split:
+        return
+    if isinstance(source, str) and source in NAMED_DATASETS:
+        named = NAMED_DATASETS[source]
+        if split != (named.split or ONLY_SPLIT):
+            raise InvalidArgument(
+                f"{source} has the split {named.split or ONLY_SPLIT!r} of its dataset, not {split!r}. For another one, "
+                f'name the dataset: dataset="hub:{named.repository}", split={split!r}.'
+            )
+        return
+    what = repr(str(source)) if isinstance(source, str | Path) else "Rows in Python"
+    raise InvalidArgument(
+        f"{what:.120} cannot be asked for the split {split!r}: only datasets of the hub have splits. Give the file or "
+        "the rows of the split alone."
+    )
 
 
 def _load_local(path: Path) -> Dataset:

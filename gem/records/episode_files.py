@@ -134,12 +134,13 @@ def _line(
     return json.dumps(data, ensure_ascii=False, default=plain_value) + "\n"
 
 
-def read(path: Path) -> Iterator[StoredEpisode]:
+def read(path: Path | str) -> Iterator[StoredEpisode]:
     """Yield the episodes of a file, which may have any of the three layouts.
 
     Raises:
         UnreadableEpisode: if the file cannot be read or has other content.
     """
+    path = Path(path)
     episode: dict[str, Any] | None = None
     name = ""
     for place, data in _iter_objects(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -26,10 +27,22 @@ def register_tool(name: str, factory: str | Callable[..., BaseTool]) -> None:
     """Give a tool a name for `tools=["name"]` and for records that are replayed.
 
     Raises:
-        InvalidArgument: if another tool has the name.
+        InvalidArgument: if another tool has the name, if the class of the tool has another one, or if `factory` is a
+            tool and not what makes one.
     """
+    if isinstance(factory, BaseTool):
+        raise InvalidArgument(
+            f"Register the class of the tool, which makes one for each environment: "
+            f"register_tool({name!r:.60}, {type(factory).__name__})."
+        )
     if TOOLS.get(name, factory) != factory:
         raise InvalidArgument(f"There is a tool {name!r} already; choose another name.")
+    own_name = getattr(factory, "name", "")
+    if own_name and own_name != name:
+        raise InvalidArgument(
+            f"The tool that is registered as {name!r:.60} calls itself {own_name!r:.60}, the name that agents use and "
+            "records have: register it under that."
+        )
     TOOLS[name] = factory
 
 
@@ -42,7 +55,11 @@ def make_tool(spec: ToolSpec) -> BaseTool:
     if isinstance(spec, BaseTool):
         return spec
     if not isinstance(spec, str | Mapping):
-        raise InvalidArgument(f"A tool is a name such as 'python', or a dictionary with its name, not {spec!r:.60}.")
+        hint = f" Make one of the class: {spec.__name__}()." if isinstance(spec, type) else ""
+        raise InvalidArgument(
+            "A tool is a name such as 'python', a dictionary with its name, or an object of a class that derives from "
+            f"gem.tools.BaseTool, not {spec!r:.60}.{hint}"
+        )
     arguments: dict[str, Any] = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = arguments.pop("name", "")
     factory = _find_factory(name)
@@ -68,6 +85,16 @@ def check_tools(tools: Sequence[BaseTool], form: str, seats: int) -> None:
         InvalidArgument: if it cannot.
     """
     names = [tool.label for tool in tools]
+    for tool in tools:
+        if not tool.label:
+            raise InvalidArgument(
+                f'The tool {type(tool).__name__} has no name, between whose tags agents could call it: name = "count".'
+            )
+        if inspect.iscoroutinefunction(tool.run):
+            raise InvalidArgument(
+                f"run of the tool {tool.label} is a coroutine, for which nobody waits: define it without async. "
+                "Environments that wait for tools are stepped in threads."
+            )
     if not tools or len(set(names)) != len(names):
         raise InvalidArgument(f"Give at least one tool, and each once; these are {', '.join(names) or 'none'}.")
     if seats > 1:

@@ -7,7 +7,8 @@
     python -m gem.training --folder runs/guess --set updates=200    # resume, for 200 updates in all
 
 Exit codes: 0 finished or cancelled, 1 failed, 2 refused because of invalid arguments, 4 stopped by itself because of an
-alarm (see `stop_on`), 75 interrupted by SIGTERM (the same command resumes the training).
+alarm (see `stop_on`), 75 interrupted by SIGTERM or Ctrl-C, 130 stopped at once by a second Ctrl-C or before the
+training had begun (after both, the same command resumes the training).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,47 +36,57 @@ from gem.validation.messages import os_error_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import FrameType
 
 logger = logging.getLogger("gem.training")
 
+EXIT_REFUSED = 2
 EXIT_STOPPED = 4
 EXIT_INTERRUPTED = 75
 """EX_TEMPFAIL of sysexits.h: the same command may be started again."""
+EXIT_STOPPED_AT_ONCE = 130
+"""The exit code of a program that Ctrl-C ended."""
 PARENT_POLL_SECONDS = 0.5
+STOPPING = b"gem.training: stopping after this update. Ctrl-C again stops at once.\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = _parser().parse_args(argv)
     try:
-        if arguments.list:
-            return _list_recipes(as_json=arguments.json)
-        import_modules(arguments.module)
-        spec = _requested_spec(arguments)
-        if arguments.with_parent:
-            threading.Thread(target=terminate_with_parent, daemon=True).start()
-        if arguments.log:
-            _start_log(spec)
-        require_installed("A training", TRAINING_PACKAGES)
-        from gem.training.failures import TrainingFailed  # noqa: PLC0415 (importing torch takes seconds)
-        from gem.training.trainer import train  # noqa: PLC0415 (as above)
-
-        on_update = _log if arguments.log else None if arguments.quiet else _print
-        try:
-            state = train(spec, arguments.folder, on_update)
-        except TrainingFailed as error:
-            print(f"gem.training: {error}", file=sys.stderr)
-            return 1
+        return _list_recipes(as_json=arguments.json) if arguments.list else _run(arguments)
     except GemError as error:
         hint = MODULE_HINT if NOT_REGISTERED in str(error) and not arguments.module else ""
         print(f"gem.training: {error}{hint}", file=sys.stderr)
-        return 2
-    except (OSError, ModuleNotFoundError) as error:
-        if isinstance(error, OSError):  # a folder that is a file, a full disk
-            print(f"gem.training: {os_error_sentence(error)}", file=sys.stderr)
-        else:
-            print(f"gem.training: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
-        return 2
+    except OSError as error:  # a folder that is a file, a full disk
+        print(f"gem.training: {os_error_sentence(error)}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        print(f"gem.training: {error.name} is not installed: pip install {error.name}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\ngem.training: stopped. The same command continues from the last checkpoint.", file=sys.stderr)
+        return EXIT_STOPPED_AT_ONCE
+    return EXIT_REFUSED
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Train as the arguments say, and return the exit code."""
+    import_modules(arguments.module)
+    spec = _requested_spec(arguments)
+    if arguments.with_parent:
+        threading.Thread(target=terminate_with_parent, daemon=True).start()
+    if arguments.log:
+        _start_log(spec)
+    require_installed("A training", TRAINING_PACKAGES)
+    from gem.training.failures import TrainingFailed  # noqa: PLC0415 (importing torch takes seconds)
+    from gem.training.trainer import train  # noqa: PLC0415 (as above)
+
+    on_update = _log if arguments.log else None if arguments.quiet else _print
+    try:
+        with _ctrl_c_ends_update():
+            state = train(spec, arguments.folder, on_update)
+    except TrainingFailed as error:
+        print(f"gem.training: {error}", file=sys.stderr)
+        return 1
     if int(os.environ.get("RANK", "0")) == 0:
         print(state if arguments.log else f"{state}: {arguments.folder}")
         if state == "stopped":
@@ -145,17 +157,48 @@ def _requested_spec(arguments: argparse.Namespace) -> TrainingSpec:
     if arguments.spec:
         try:
             data = json.loads(arguments.spec.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{arguments.spec} cannot be read: {error}.") from error
+        except OSError as error:
+            raise UsageError(f"{arguments.spec} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise UsageError(f"{arguments.spec} is not JSON: {error}.") from error
+        if not isinstance(data, dict):
+            raise UsageError(
+                f'{arguments.spec} is no specification: it has to be an object, such as {{"env_id": "game:..."}}.'
+            )
         return read_spec(with_settings(data, arguments.set))
     stored = RunFolder(arguments.folder).spec()
     if stored is None:
-        raise UsageError("Say what to train: --recipe NAME (--list shows them) or --spec FILE.")
+        raise UsageError(
+            f"{arguments.folder} has no training to continue. Say what to train: --recipe NAME (--list shows them) or "
+            "--spec FILE."
+        )
     if not arguments.set:
         return stored
     extended = read_spec(with_settings(stored.model_dump(mode="json"), arguments.set))
     RunFolder(arguments.folder).extend(extended)
     return extended
+
+
+@contextmanager
+def _ctrl_c_ends_update() -> Iterator[None]:
+    """Let the first Ctrl-C end the training as SIGTERM does, with a checkpoint; a second one ends it at once."""
+    previous = signal.getsignal(signal.SIGINT)
+    if previous is not signal.default_int_handler:  # it is ignored, as by nohup, or somebody else handles it
+        yield
+        return
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # the training has not begun, so nothing is lost
+            raise KeyboardInterrupt
+        os.write(2, STOPPING)  # printing could fail within a signal handler
+        signal.raise_signal(signal.SIGTERM)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def terminate_with_parent() -> None:

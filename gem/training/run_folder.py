@@ -42,10 +42,10 @@ State = Literal["running", "paused", "finished", "stopped", "cancelled", "interr
 class RunFolder:
     """Reads and writes the files of one run."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.checkpoints = path / "checkpoints"
-        self._metrics = path / "metrics.jsonl"
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+        self._metrics = self.path / "metrics.jsonl"
 
     def begin(self, spec: TrainingSpec) -> None:
         """Make the folder for a specification, unless it exists.

@@ -58,7 +58,7 @@ class Control(IntEnum):
     CANCEL = 2
 
 
-def train(spec: TrainingSpec, path: Path, on_update: Callable[[Metrics], None] | None = None) -> State:
+def train(spec: TrainingSpec, path: Path | str, on_update: Callable[[Metrics], None] | None = None) -> State:
     """Train until the last update, or until somebody stops the training, and return how it ended.
 
     Args:
@@ -66,9 +66,11 @@ def train(spec: TrainingSpec, path: Path, on_update: Callable[[Metrics], None] |
         on_update: called with the metrics of each update, in the first process.
 
     Raises:
-        UsageError: if the folder holds another training, or the policy cannot be loaded.
+        UsageError: if `spec` is not one, the folder holds another training, or the policy cannot be loaded.
         TrainingFailed: if the training cannot continue; the last checkpoint is complete.
     """
+    if not isinstance(spec, TrainingSpec):
+        raise InvalidArgument(f"train takes a TrainingSpec, such as read_spec({{...}}) makes, not {spec!r:.80}.")
     torch.set_num_threads(spec.threads)
     device = choose_device(spec)
     processes = Processes(device)
@@ -124,6 +126,9 @@ class _Training:
             if self.processes.is_first:
                 self._save_checkpoint()
         except TrainingFailed:
+            raise
+        except KeyboardInterrupt:  # in the middle of an update, so the last checkpoint stays the newest
+            self._set_state("interrupted")
             raise
         except Exception as error:
             reason = explain(error, self.folder.path)

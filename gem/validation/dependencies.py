@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -51,10 +52,12 @@ def import_modules(names: Sequence[str]) -> None:
     if names and not {"", os.getcwd()} & set(sys.path):
         sys.path.insert(0, os.getcwd())
     for name in names:
+        stem = re.split(r"[/\\]", name.removesuffix(".py"))[-1]
+        if stem != name:
+            raise UsageError(f"{name} is a path. Give the name of the module, {stem}, in the folder where it is.")
         try:
             importlib.import_module(name)
         except UsageError:
             raise
         except Exception as error:  # the author of the module reads whatever it raised
-            hint = " Give its name without .py." if name.endswith(".py") else ""
-            raise UsageError(f"{name} cannot be imported: {type(error).__name__}: {error}.{hint}") from error
+            raise UsageError(f"{name} cannot be imported: {type(error).__name__}: {error}.") from error

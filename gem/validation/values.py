@@ -32,22 +32,22 @@ def check_step(step: tuple[str, float, bool, bool, dict[str, Any]]) -> tuple[str
     observation, reward, terminated, truncated, info = step
     if not isinstance(observation, str):
         raise EnvironmentFailure(f"The observation is not a string: {reprlib.repr(observation)}.")
-    finite_reward = check_reward(reward)
-    if not math.isfinite(finite_reward):
-        raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.")
-    return observation, finite_reward, terminated, truncated, info
+    return observation, check_reward(reward), terminated, truncated, info
 
 
 def check_reward(reward: object) -> float:
-    """Return `reward` as a float if it is a number of any kind, a NumPy scalar or an array of one element included.
+    """Return `reward` as a float if it is a finite number of any kind, a NumPy scalar or array of one element included.
 
     Raises:
-        EnvironmentFailure: if it is something else, such as a string of digits.
+        EnvironmentFailure: if it is something else, such as a string of digits or NaN.
     """
     try:
         if isinstance(reward, str | bytes | bytearray):
             raise TypeError
-        return float(reward)  # type: ignore[arg-type]  # the exceptions below catch what float() refuses
+        number = float(reward)  # type: ignore[arg-type]  # the exceptions below catch what float() refuses
+        if not math.isfinite(number):
+            raise ValueError
+        return number
     except (TypeError, ValueError, OverflowError):
         raise EnvironmentFailure(f"The reward is not a finite number: {reprlib.repr(reward)}.") from None
 

@@ -80,7 +80,7 @@ def _wrapper_functions(wrappers: Sequence[Callable[[Env], Env] | Mapping[str, An
     from gem.wrappers.wrapper_factory import check_complete, wrap  # noqa: PLC0415 (wrappers are slow to import)
 
     functions: list[Callable[[Env], Env]] = []
-    for wrapper in [wrappers] if isinstance(wrappers, str | Mapping) else wrappers:
+    for wrapper in [wrappers] if isinstance(wrappers, str | Mapping) or callable(wrappers) else wrappers:
         if isinstance(wrapper, Mapping):
             functions.append(partial(wrap, wrappers=[wrapper]))
         elif callable(wrapper):

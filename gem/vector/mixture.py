@@ -113,6 +113,11 @@ def _tools_of(part: MixturePart) -> list[str]:
 def _parse_mixture(mixture: Mixture | Mapping[str, Any] | str | Path) -> Mixture:
     if isinstance(mixture, Mixture):
         return mixture
+    if not isinstance(mixture, Mapping | str | Path):
+        raise InvalidArgument(
+            'A mixture is an object with parts, {"parts": [{"env_id": "game:..."}, ...]}, or the path of a file with '
+            f"one, not {mixture!r:.80}."
+        )
     try:
         if isinstance(mixture, Mapping):
             return Mixture.model_validate(mixture)

@@ -68,7 +68,7 @@ class _Shard:
         self.pipe, child_pipe = context.Pipe()
         process = context.Process(
             target=_serve,
-            args=(child_pipe, self.env_fns, self.autoreset_mode),
+            args=(child_pipe, self.env_fns, self.autoreset_mode, self.first_slot),
             daemon=True,
             name=f"gem shard {self.first_slot}",
         )
@@ -319,16 +319,18 @@ def _context() -> ForkContext | SpawnContext:
     return multiprocessing.get_context("spawn")
 
 
-def _serve(pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mode: AutoresetMode) -> None:
+def _serve(
+    pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mode: AutoresetMode, first_slot: int
+) -> None:
     """Serve messages in the process until the message `close`, or until the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent ends this process
     vector: SyncVectorEnv | None = None
 
     def make(_: object) -> None:
         nonlocal vector
-        vector = SyncVectorEnv(env_fns, autoreset_mode)
+        vector = SyncVectorEnv(env_fns, autoreset_mode, first_slot=first_slot)
 
-    _respond(pipe, make, None)
+    _respond(pipe, make, None, first_slot)
     if vector is None:
         return
     methods: dict[str, Callable[[Any], Any]] = {
@@ -343,11 +345,11 @@ def _serve(pipe: Connection, env_fns: Sequence[Callable[[], Env]], autoreset_mod
         name, argument = pipe.recv()
         if name == "close":
             break
-        _respond(pipe, methods[name], argument)
+        _respond(pipe, methods[name], argument, first_slot)
     vector.close()
 
 
-def _respond(pipe: Connection, method: Callable[[Any], Any], argument: Any) -> None:
+def _respond(pipe: Connection, method: Callable[[Any], Any], argument: Any, first_slot: int) -> None:
     """Call a method and send its result or its exception."""
     response: tuple[str, Any]
     try:
@@ -361,4 +363,16 @@ def _respond(pipe: Connection, method: Callable[[Any], Any], argument: Any) -> N
     except OSError:
         logger.debug("The parent of a shard has closed the pipe")
     except Exception as error:  # noqa: BLE001 (pickle may raise anything)
-        pipe.send(("raised", EnvironmentFailure(f"An answer cannot be sent from process to process: {error}")))
+        reason = f"What {_unsendable(response[1], first_slot)} answered cannot be sent from process to process: {error}"
+        pipe.send(("raised", EnvironmentFailure(f"{reason.rstrip('.')}. An info is plain data, see gem.core.")))
+
+
+def _unsendable(results: Any, first_slot: int) -> str:
+    """Whose result cannot be pickled: the first environment of the process that is found."""
+    indexed = results.items() if isinstance(results, dict) else enumerate(results if isinstance(results, list) else ())
+    for i, result in indexed:
+        try:
+            pickle.dumps(result)
+        except Exception:  # noqa: BLE001 (pickle may raise anything)
+            return f"the environment in slot {first_slot + i}"
+    return "an environment"

@@ -44,7 +44,11 @@ class SyncVectorEnv(VectorEnv):
         self,
         env_fns: Sequence[Callable[[], Env]],
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        *,
+        first_slot: int = 0,
     ) -> None:
+        self.first_slot = first_slot
+        """The number of its first slot in a vector that it is a part of, for what is logged."""
         self.env_fns = list(env_fns)
         self.autoreset_mode = self._parse_mode(autoreset_mode)
         self._envs: list[Env | None] = [None] * len(self.env_fns)
@@ -199,7 +203,7 @@ class SyncVectorEnv(VectorEnv):
             is_first = self._failures[kind] == 1
         if is_first:
             shown = None if isinstance(error, EnvironmentServerFailure) else error  # whose message says everything
-            logger.warning("The environment in slot %d failed: %s", i, error, exc_info=shown)
+            logger.warning("The environment in slot %d failed: %s", self.first_slot + i, error, exc_info=shown)
 
     def _close_all(self) -> None:
         for i in range(self.num_envs):
@@ -212,7 +216,7 @@ class SyncVectorEnv(VectorEnv):
         try:
             env.close()
         except Exception:  # an environment may raise anything; the others have to be closed as well
-            logger.warning("The environment in slot %d could not be closed", i, exc_info=True)
+            logger.warning("The environment in slot %d could not be closed", self.first_slot + i, exc_info=True)
 
 
 class ThreadVectorEnv(SyncVectorEnv):

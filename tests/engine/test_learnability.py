@@ -85,6 +85,10 @@ def test_the_command_prints_the_evidence_and_its_exit_code_is_the_verdict(capsys
     assert main(["learnable", constant, "--seeds", "20", "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["verdict"]["kind"] == "without the task"
+    assert data["random"]["solved"].keys() == {"mean", "low", "high"}
+    assert len(data["random"]["returns"]) == 20 * data["tries"]
+    assert {"name", "mean_return"} <= data["exploits"][0]["played"].keys()
+    assert data["training"] is None
     assert main(["learnable", constant, "--seeds", "2"]) == 2
 
 

@@ -1,19 +1,47 @@
 """What newcomers get wrong in calls of the engine is answered with what to write instead."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gem
 from gem.agents import RandomAgent
-from gem.core import Env
+from gem.core import Env, EnvWrapper
 from gem.errors import InvalidArgument
+from gem.records import episode_files
 from gem.registry import ENV_REGISTRY
 from gem.rollout import EpisodeRequest, rollout
+from gem.tools import BaseTool, register_tool
 from gem.validation.arguments import check_numbers
-from gem.wrappers import Opponent, TimeLimit, wrap
+from gem.wrappers import Opponent, RecordEpisodes, TimeLimit, wrap
 
 WORDLE = "game:Wordle-v0"
+
+
+class Shout(BaseTool):
+    """Says it louder."""
+
+    name = "shout"
+
+    def run(self, text: str) -> str:
+        return text.upper()
+
+
+class Nameless(BaseTool):
+    """Has no name."""
+
+    def run(self, text: str) -> str:
+        return text
+
+
+class Waits(BaseTool):
+    """Waits for something."""
+
+    name = "waits"
+
+    async def run(self, text: str) -> str:  # type: ignore[override]  # the mistake
+        return text
 
 
 @pytest.mark.parametrize(
@@ -25,7 +53,10 @@ WORDLE = "game:Wordle-v0"
         ({"max_turns": [3]}, "cannot be made with max_turns=[3]: '<' not supported"),
         ({"tools": ["python"], "max_tool_uses": 2.5}, "max_tool_uses must be a whole number, not 2.5."),
         ({"tools": "python"}, "Tools are a list: tools=['python']."),
-        ({"tools": [5]}, "A tool is a name such as 'python', or a dictionary with its name, not 5."),
+        ({"tools": [5]}, "or an object of a class that derives from gem.tools.BaseTool, not 5."),
+        ({"tools": [Shout]}, "Make one of the class: Shout()."),
+        ({"tools": [Nameless()]}, "The tool Nameless has no name, between whose tags agents could call it"),
+        ({"tools": [Waits()]}, "run of the tool waits is a coroutine, for which nobody waits"),
         ({"num_env": 4}, "takes no argument 'num_env'"),
     ],
 )
@@ -133,6 +164,20 @@ class Awaited(Says):
         pass
 
 
+class Unclosed:
+    name = "unclosed"
+
+    async def decide(self, request: Any) -> Any:
+        return request
+
+
+class ActsLater:
+    name = "later"
+
+    async def act(self, requests: Any) -> Any:
+        return requests
+
+
 @pytest.mark.parametrize(
     ("agent", "sentence"),
     [
@@ -140,6 +185,9 @@ class Awaited(Says):
         (Awaited("a"), "decide of Awaited returned 'a' where a decision belongs"),
         (Says(), "act of Says returned 0 decisions for 1 requests"),
         (lambda _: "a", "is no agent: it needs act(requests)"),
+        (RandomAgent, "RandomAgent is a class; an agent is an object of it: RandomAgent()."),
+        (Unclosed(), "is no agent: it needs close besides decide, see gem.agents.AsyncAgent."),
+        (ActsLater(), "act of ActsLater is a coroutine. An agent that waits defines async decide(request)"),
     ],
 )
 def test_a_rollout_says_what_is_wrong_with_an_agent(agent: Any, sentence: str) -> None:
@@ -153,6 +201,77 @@ def test_an_opponent_that_returns_no_decision_is_named() -> None:
     env.reset(seed=1)
     with pytest.raises(InvalidArgument, match="act of Says returned"):
         env.step("\\boxed{5}")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"backend": "processes"}, "backend is one of sync, threads, not 'processes'."),
+        ({"num_envs": "8"}, "num_envs must be a whole number and at least 1, not '8'."),
+        ({"num_envs": 2.5}, "num_envs must be a whole number and at least 1, not 2.5."),
+    ],
+)
+def test_a_rollout_says_which_option_is_wrong(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        list(rollout(RandomAgent(), [EpisodeRequest(0, WORDLE, seed=1)], **options))
+    assert str(refused.value) == sentence
+
+
+def test_a_list_is_no_id() -> None:
+    said = "An environment is made by its id, such as 'game:Wordle-v0', not"
+    with pytest.raises(InvalidArgument, match=said):
+        gem.make([WORDLE])  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match=said):
+        gem.make_vec([[WORDLE]])  # type: ignore[list-item]
+
+
+def test_a_list_is_no_mixture() -> None:
+    with pytest.raises(InvalidArgument, match=r"A mixture is an object with parts, .* not \['game:Wordle-v0'\]\.$"):
+        gem.register_mixture("custom:Mix-v0", [WORDLE])  # type: ignore[arg-type]
+
+
+def test_the_path_of_a_file_of_episodes_may_be_a_text(tmp_path: Path) -> None:
+    with RecordEpisodes(gem.make("game:GuessTheNumber-v0-easy"), tmp_path / "a.jsonl") as env:
+        env.reset(seed=1)
+        env.step("no number, which ends it")
+    [stored] = episode_files.read(str(tmp_path / "a.jsonl"))
+    assert stored.record.turn_count == 1
+
+
+def test_the_end_of_a_with_block_closes_an_environment_and_its_wrappers() -> None:
+    class Held(Env):
+        closed = 0
+
+        def _start(self) -> tuple[str, dict[str, Any]]:
+            return "", {}
+
+        def step(self, action: str) -> Any:
+            return "", 0.0, True, False, {}
+
+        def close(self) -> None:
+            self.closed += 1
+
+    inner = Held()
+    with pytest.raises(ZeroDivisionError), TimeLimit(inner, 3) as env:
+        assert env.unwrapped is inner
+        raise ZeroDivisionError
+    assert inner.closed == 1
+
+
+def test_a_wrapper_that_wraps_nothing_says_what_it_lacks() -> None:
+    class Forgetful(EnvWrapper):
+        def __init__(self, env: Env) -> None:
+            self.count = 0
+
+    with pytest.raises(AttributeError, match=r"^Forgetful wraps nothing: its __init__ has to call super"):
+        Forgetful(gem.make(WORDLE)).reset(seed=1)
+
+
+def test_a_tool_is_registered_by_its_class_under_its_own_name() -> None:
+    with pytest.raises(InvalidArgument, match=r"register_tool\('shout', Shout\)"):
+        register_tool("shout", Shout())  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="registered as 'loud' calls itself 'shout'"):
+        register_tool("loud", Shout)
 
 
 def test_a_rollout_says_what_a_slot_is() -> None:

@@ -213,7 +213,7 @@ def test_what_is_no_environment_is_refused_in_a_sentence() -> None:
         gem.make("custom:Sorting-v0", lenght=3)
 
 
-@pytest.mark.parametrize("reward", ["1", "nan", b"1", None, [1]])
+@pytest.mark.parametrize("reward", ["1", "nan", float("nan"), float("inf"), b"1", None, [1]])
 def test_a_reward_that_is_no_number_is_refused(reward: Any) -> None:
     class Paying(Sorting):
         def step(self, action: str) -> Any:

@@ -65,7 +65,7 @@ def print_scores(
         tokens = [f"{summary.tokens_in:,}", f"{summary.tokens_out:,}"] if players.endpoint else []
         rows.append([env_id, *_columns(summary), *passes, *tokens])
         if benchmark is not None:
-            score = _score(benchmark, env_id, summary)
+            score = score_of(benchmark, env_id, summary)
             rows[-1].append("" if score is None else _interval(score))
             scores += [] if score is None else [score]
     played = sum(map(len, outcomes.values()))
@@ -136,7 +136,7 @@ def _columns(summary: Summary) -> list[str]:
     ]
 
 
-def _score(benchmark: Benchmark, env_id: str, summary: Summary) -> Estimate | None:
+def score_of(benchmark: Benchmark, env_id: str, summary: Summary) -> Estimate | None:
     """Return the mean return on the scale of the benchmark, as on the leaderboard."""
     from gem.evaluation.scores import SeedSums, estimate_return, scaled  # noqa: PLC0415
 

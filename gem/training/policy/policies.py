@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ from gem.training.policy.prompts import PromptFormat, load_prompt_format, policy
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
+HUB_MODEL = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
+"""The form of the id of a model on a hub: its name, with that of its owner in front of it."""
 
 
 class Policy(nn.Module, ABC):
@@ -262,6 +265,8 @@ def hidden_size(policy: Policy) -> int:
 
 
 def _load_auto_policy(location: str, lora_rank: int, gradient_checkpointing: bool) -> Policy:
+    if not HUB_MODEL.fullmatch(location) and not Path(location).is_dir():
+        raise InvalidArgument(f"There is no folder {location!r}, and no model of a hub can be called that.")
     from transformers import AutoModelForCausalLM  # noqa: PLC0415 (takes seconds, and nano policies do not need it)
 
     try:

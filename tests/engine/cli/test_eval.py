@@ -53,6 +53,33 @@ def test_the_numbers_are_those_of_the_episodes_written(run: Run, tmp_path: Path)
     assert shares[1] != "0.0%", "a random agent guesses twice"
 
 
+def test_the_scores_as_json_are_those_of_the_table(run: Run) -> None:
+    asked = ["eval", "--agent", "random", "--env", ENV_ID, "--env", OTHER, "--episodes", 20, "--repeats", 2]
+    shown, data = run(*asked).out, json.loads(run(*asked, "--json").out)
+    assert (data["agent"], data["benchmark"], data["score"], data["booked"]) == ("random", None, None, None)
+    assert [one["env_id"] for one in data["environments"]] == [ENV_ID, OTHER]
+    for one in data["environments"]:
+        assert (one["episodes"], one["failed"], one["unanswered"], one["version"]) == (40, 0, 0, 1)
+        solved, returned = one["success"], one["mean_return"]
+        assert f"{solved['mean']:.1%} [{solved['low']:.1%}, {solved['high']:.1%}]" in shown
+        assert f"{returned['mean']:.3f} [{returned['low']:.3f}, {returned['high']:.3f}]" in shown
+        assert (solved["seeds"], solved["reason"]) == (20, "")
+        assert one["pass_at"].keys() == {"1", "2"}
+        assert f"{one['forbidden']:.1%}" in shown
+
+
+def test_the_score_of_a_benchmark_is_in_the_json(run: Run) -> None:
+    asked = ["eval", "--agent", "random", "--benchmark", "math-drawn"]
+    data = json.loads(run(*asked, "--json").out)
+    shown = run(*asked).out
+    assert data["benchmark"] == "math-drawn"
+    scores = [one["score"] for one in data["environments"]]
+    assert data["score"]["mean"] == pytest.approx(sum(one["mean"] for one in scores) / 3)
+    assert f"or best possible): {data['score']['mean']:.3f}\n" in shown
+    assert data["score"]["low"] is None, "all returns are equal, so there is no interval"
+    assert scores[0]["reason"] in shown
+
+
 def test_it_goes_on_where_the_file_ends(run: Run, tmp_path: Path) -> None:
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     asked = ["eval", "--agent", "random", "--env", ENV_ID, "--episodes", 12, "--out"]

@@ -123,7 +123,7 @@ def test_a_dataset_goes_through_copies_and_pickles(tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("a.jsonl", b'{"a": 1}\n[1]\n', "Row 1 of a.jsonl is list, not an object"),
-        ("a.jsonl", b'{"a": 1}\n{"a": \n', "Row 1 of a.jsonl is not JSON"),
+        ("a.jsonl", b'{"a": 1}\n\n{"a": \n', r"^Line 3 of a.jsonl is not JSON: Expecting value, column 7\.$"),
         ("a.json", b'{"a": 1}', "has to hold a list"),
         ("a.json", b"[", "a.json is not JSON"),
         ("a.csv", b"a,b\n1,2,3\n", "Row 0 of a.csv has not as many values"),
@@ -155,6 +155,44 @@ def test_a_broken_file_is_named_with_what_is_wrong(name: str, content: bytes, sa
 def test_what_is_not_there_is_said_with_what_to_do(source: str, said: str) -> None:
     with pytest.raises(DataUnavailable, match=said):
         load(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("math:Math12K", "has the split 'train' of its dataset, not 'test'.*dataset=\"hub:axon-rl/MATH-12k\""),
+        ("eval:CodeContest", "has the split 'test' of its dataset, not 'train'"),
+        ("sample:gsm8k", "'sample:gsm8k' cannot be asked for the split"),
+        ("missing.jsonl", "'missing.jsonl' cannot be asked for the split"),
+        (Path("missing.jsonl"), "only datasets of the hub have splits"),
+        (ROWS, "Rows in Python cannot be asked for the split"),
+        ({"train": ROWS}, "Give the file or the rows of the split alone"),
+    ],
+)
+def test_a_split_that_data_do_not_have_is_refused(source: object, said: str) -> None:
+    split = "train" if source == "eval:CodeContest" else "test"
+    with pytest.raises(InvalidArgument, match=said):
+        load(source, split=split)  # type: ignore[arg-type]
+
+
+def test_the_split_that_an_environment_has_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEM_DATA_FROM", "sample")
+    assert len(load("math:Math12K", split="train")) == len(load("eval:CodeContest", split="test")) == 60
+
+
+class Frame:
+    """A table that, as those of pandas, has a length and is read by the names of its columns."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, column: object) -> list[str]:
+        return {"problem": ["1 + 1?", "1 + 2?"]}[column]  # type: ignore[index]
+
+
+def test_a_table_that_is_read_by_columns_is_refused_with_what_to_give() -> None:
+    with pytest.raises(InvalidData, match=r"The rows of a Frame cannot be read by their number; .*to_dict"):
+        load(Frame())  # type: ignore[arg-type]
 
 
 def test_an_empty_file_folder_or_list_is_refused(tmp_path: Path) -> None:

@@ -150,6 +150,52 @@ def test_sigterm_saves_and_exits_75_and_the_same_command_goes_on(small: dict[str
     assert updates == list(range(1, len(updates) + 1))
 
 
+def test_ctrl_c_saves_and_exits_75_like_sigterm(small: dict[str, Any], tmp_path: Path) -> None:
+    quiet = {"checkpoint_seconds": 9999, "sample_episodes": 0, "exam_episodes": 0}
+    folder = tmp_path / "run"
+    listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a test runner may have it ignored
+    process = start(folder, {**small, "updates": 100_000, **quiet}, preexec_fn=listening)
+    wait_for(lambda: len(RunFolder(folder).metrics()) >= 2, process)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 75, said
+    assert "stopping after this update. Ctrl-C again stops at once." in said
+    assert "Traceback" not in said
+    state = RunFolder(folder).state()
+    assert state["state"] == "interrupted"
+    saved = checkpoint.list_checkpoints(folder / "checkpoints")
+    assert [path.name for path in saved] == [f"{state['update']:06d}"]
+
+
+def test_an_interrupt_in_a_program_is_raised_and_the_run_goes_on_from_its_checkpoint(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    def interrupt(metrics: dict[str, float]) -> None:
+        if metrics["update"] == 2:
+            raise KeyboardInterrupt
+
+    spec = read_spec({**small, "updates": 3, "checkpoint_seconds": 0})
+    with pytest.raises(KeyboardInterrupt):
+        train(spec, tmp_path, interrupt)
+    assert RunFolder(tmp_path).state()["state"] == "interrupted"
+    assert train(spec, tmp_path) == "finished"
+    assert [row["update"] for row in RunFolder(tmp_path).metrics()] == [1, 2, 3]
+
+
+def test_a_training_takes_a_specification_and_the_path_of_a_folder_as_text(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidArgument, match=r"^train takes a TrainingSpec, such as read_spec"):
+        train(small, tmp_path)  # type: ignore[arg-type]
+    assert train(read_spec({**small, "updates": 1}), str(tmp_path / "run")) == "finished"
+    assert len(RunFolder(str(tmp_path / "run")).metrics()) == 1
+
+
+def test_a_folder_that_is_not_there_is_no_model_of_a_hub(small: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match=r"^There is no folder '.*/checkpoints/000999'"):
+        train(read_spec({**small, "model": str(tmp_path / "checkpoints" / "000999")}), tmp_path / "run")
+
+
 def test_a_paused_run_waits_until_the_file_is_gone(small: dict[str, Any], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()

@@ -112,14 +112,18 @@ def test_the_nearest_recipe_is_named() -> None:
     ("arguments", "said"),
     [
         ([], "Say where the run is written"),
-        (["--folder", "{}/none"], "Say what to train"),
+        (["--folder", "{}/none"], "none has no training to continue. Say what to train"),
         (["--recipe", "guess-easy", "--folder", "{}/a", "--set", "discount=7"], "discount has to be at most 1, not 7."),
-        (["--spec", "{}/missing.json", "--folder", "{}/a"], "cannot be read"),
+        (["--spec", "{}/missing.json", "--folder", "{}/a"], "missing.json cannot be read: No such file"),
+        (["--spec", "{}/list.json", "--folder", "{}/a"], "list.json is no specification: it has to be an object"),
+        (["--spec", "{}/broken.json", "--folder", "{}/a"], "broken.json is not JSON: Expecting value"),
     ],
 )
 def test_the_command_says_what_is_wrong(
     arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "broken.json").write_text('{"env_id":')
     assert main([argument.replace("{}", str(tmp_path)) for argument in arguments]) == 2
     assert said in capsys.readouterr().err
 

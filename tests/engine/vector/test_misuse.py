@@ -1,6 +1,7 @@
 """Whatever is done to a vector, it answers in a sentence and is never out of step with its environments."""
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
@@ -314,10 +315,24 @@ def test_a_process_that_cannot_be_started_again_is_named_every_time(tmp_path: Pa
 
 
 def test_an_answer_that_cannot_be_sent_is_named() -> None:
-    with ShardVectorEnv([Unsendable], num_shards=1) as vector:
+    with ShardVectorEnv([GuessTheNumber, GuessTheNumber, Unsendable], num_shards=2) as vector:
         vector.reset(seed=1)
-        with pytest.raises(EnvironmentFailure, match=r"cannot be sent from process to process.*lock"):
-            vector.step(["\\boxed{1}"])
+        said = r"What the environment in slot 2 answered cannot be sent from process to process.*lock.* plain data"
+        with pytest.raises(EnvironmentFailure, match=said):
+            vector.step(["\\boxed{1}"] * 3)
+
+
+def test_the_log_of_a_process_names_the_slot_of_the_vector(tmp_path: Path) -> None:
+    logger, handler = logging.getLogger("gem.vector.sync"), logging.FileHandler(tmp_path / "log")
+    logger.addHandler(handler)
+    try:
+        with ShardVectorEnv([GuessTheNumber, GuessTheNumber, Moody], num_shards=2) as vector:
+            vector.reset(seed=1)
+            assert "failure" in vector.step(["\\boxed{1}", "\\boxed{1}", "break"])[4][2]
+    finally:
+        logger.removeHandler(handler)
+        handler.close()
+    assert "The environment in slot 2 failed: broken by the test" in (tmp_path / "log").read_text()
 
 
 INTERRUPTED = """
