@@ -195,8 +195,8 @@ KINDS = (
         "-matrix",
         "What policies that were trained in one environment solve in each of the others",
         "Rows: trained in; columns: measured in. Dark: as much gained as by training there; a frame: trained there; a "
-        "dot: clearly more than before any training; an outline: training there shows no clear gain, or there are fewer "
-        f"than {FEWEST_SEEDS} trainings.",
+        "dot: clearly more than before any training; an outline: training there shows no clear gain, or there are "
+        f"fewer than {FEWEST_SEEDS} trainings.",
         lambda report: report.matrix is not None,
         transfers,
     ),

@@ -22,6 +22,7 @@ from gem.evaluation.scores import Interval
 
 register = template.Library()
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|points?|min|ms|[sh])(?!\w))")
 _NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 
 
@@ -124,6 +125,12 @@ def ago(moment: datetime | None) -> SafeString:
 
 
 # ---------------------------------------------------------------- text
+
+
+@register.filter(is_safe=True)
+def unbroken(sentence: str) -> str:
+    """A sentence in which each number stays on one line with its unit: `{{ pair.sentence|unbroken }}`."""
+    return _BEFORE_UNIT.sub(NO_BREAK, sentence)
 
 
 @register.filter

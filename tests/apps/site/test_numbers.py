@@ -34,6 +34,11 @@ def test_a_duration_is_in_words_and_breaks_only_between_its_units(value: float, 
     assert ui.seconds(value).replace("\u00a0", "~") == text
 
 
+def test_numbers_of_a_sentence_stay_with_their_units() -> None:
+    said = ui.unbroken("43 % solve it in 12 s, 3 more % of 2 sorts; 5.9 points, 2 h 5 min")
+    assert said.replace("\u00a0", "~") == "43~% solve it in 12~s, 3 more % of 2 sorts; 5.9~points, 2~h 5~min"
+
+
 def test_an_interval_is_drawn_within_its_scale() -> None:
     drawn = pictures.interval(0.5, -1.0, 2.0)
     assert '<circle class="mean" cx="50.0%"' in drawn

@@ -14,6 +14,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import User
+from apps.site.templatetags.ui import unbroken
 from apps.studies import claims, operations, pages, recording
 from apps.studies.models import Study, StudyRun
 from apps.studies.topics import StudyTopic
@@ -54,7 +55,7 @@ def test_every_study_has_a_page_that_says_what_its_results_allow(client: Client)
         assert shown is not None
         assert f"{shown.report.done} of {shown.report.total} runs" in page
         for sentence in shown.report.sentences:
-            assert tight(sentence) in page
+            assert unbroken(tight(sentence)) in page
         assert page.count('class="multiple"') == len(shown.plots)
 
 
