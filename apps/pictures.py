@@ -11,6 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 MINUS = "\u2212"
+NO_BREAK = "\u00a0"
+"""The space between a number and its unit, at which no line breaks."""
 
 
 class Stone(Protocol):

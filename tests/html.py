@@ -24,7 +24,7 @@ def tight(page: Any) -> str:
 
 
 def _tight(html: str) -> str:
-    html = _TAG.sub(lambda tag: re.sub(r"\s+", " ", tag[0]).replace(" >", ">"), html)
+    html = _TAG.sub(lambda tag: re.sub(r"[ \t\n\r\f]+", " ", tag[0]).replace(" >", ">"), html)
     return re.sub(r"\s*\n\s*", " ", _BESIDE_A_TAG.sub("", html)).strip()
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
+from apps.pictures import NO_BREAK
 from gem.evaluation.intervals import Interval
 from gem.training import recipes
 from gem.training.recipes import Recipe
@@ -125,7 +126,7 @@ class Learned:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}{NO_BREAK}%"
 
 
 @cache

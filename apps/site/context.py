@@ -10,7 +10,10 @@ SECTIONS = {
     "play": "play",
     "duels": "watch",
     "episodes": "watch",
+    "learnability": "play",
     "jobs": "jobs",
+    "comparisons": "jobs",
+    "studies": "jobs",
     "trainings": "jobs",
     "curves": "jobs",
     "reported": "leaderboard",
@@ -18,6 +21,7 @@ SECTIONS = {
     "standings": "leaderboard",
     "benchmarks": "leaderboard",
     "agents": "agents",
+    "connect": "agents",
     "daily": "play",
 }
 """The navigation entry of each app's pages."""
@@ -35,6 +39,8 @@ def section(request: HttpRequest) -> str:
         return ""
     if match.app_name == "site":
         return {"home": "home", "docs": "docs", "doc": "docs"}.get(match.url_name, "")
+    if match.app_name == "programs":
+        return "docs" if match.url_name == "rest" else ""
     if match.app_name == "play" and match.url_name.startswith(("watch", "lobby")):
         return "watch"
     return SECTIONS.get(match.app_name, "")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from textwrap import fill
 from typing import Any, NamedTuple
 
 from gem.studies.matrix import Matrix
 from gem.studies.report import Report, Row
-from gem.studies.statistics import THRESHOLDS
+from gem.studies.statistics import FEWEST_SEEDS, THRESHOLDS
 from gem.studies.turns import TurnsUsed
 from gem.training.study.curves import COLOURS, INK, STYLE, svg_of
 
@@ -18,6 +19,10 @@ PLOT_INCHES = (2.4, 1.7)
 """Width and height of one plot."""
 CELL_INCHES = 0.3
 """Width and height of a cell of the matrix."""
+UNKNOWN = "#b3b6b8"
+"""The outline of a cell of the matrix whose gain is not known."""
+OUTLINES = f"Outlines: training there shows no clear gain, or there are fewer than {FEWEST_SEEDS} trainings."
+LETTERS_AN_INCH = 14
 DASHES = ("-", "--", ":", "-.")
 """So that variants can be told apart without their colours."""
 
@@ -124,13 +129,15 @@ def _draw_solved(plot: Any, used: TurnsUsed) -> None:
 
 def transfers(report: Report) -> str:
     """Draw the matrix: how much of the gain of training there each policy has, as lightness, and a frame where it was
-    trained."""
+    trained. A cell is an outline where training there has shown no gain to compare with."""
     found = report.matrix
     assert found is not None
     rows, columns = len(found.trained_in), len(found.measured_in)
     size = (CELL_INCHES * columns + 1.8, CELL_INCHES * rows + 1.4)
     with _plots(1, f"{report.study.title}: matrix", columns=1, size=size) as (figure, plots):
         _draw_matrix(plots[0], found)
+        if any(cell.gain is None for cell in found.cells.values()):
+            figure.figure.supxlabel(fill(OUTLINES, width=int(LETTERS_AN_INCH * size[0])), fontsize="medium")
     return figure.svg()
 
 
@@ -141,10 +148,12 @@ def _draw_matrix(plot: Any, found: Matrix) -> None:
         for column, cell in enumerate(found.row(trained)):
             if cell is None:
                 continue
-            gain = min(1.0, max(0.0, cell.gain or 0.0))
             corner = (column + 0.05, line + 0.05)
-            alpha = 0.06 + 0.94 * gain
-            plot.add_patch(Rectangle(corner, 0.9, 0.9, facecolor=COLOURS[0], alpha=alpha, edgecolor="none"))
+            if cell.gain is None:
+                plot.add_patch(Rectangle(corner, 0.9, 0.9, fill=False, edgecolor=UNKNOWN, lw=0.6))
+            else:
+                alpha = 0.06 + 0.94 * min(1.0, max(0.0, cell.gain))
+                plot.add_patch(Rectangle(corner, 0.9, 0.9, facecolor=COLOURS[0], alpha=alpha, edgecolor="none"))
             if cell.is_own:
                 plot.add_patch(Rectangle(corner, 0.9, 0.9, fill=False, edgecolor=INK, lw=1.2))
             elif cell.carries_over:
@@ -186,7 +195,8 @@ KINDS = (
         "-matrix",
         "What policies that were trained in one environment solve in each of the others",
         "Rows: trained in; columns: measured in. Dark: as much gained as by training there; a frame: trained there; a "
-        "dot: clearly more than before any training.",
+        "dot: clearly more than before any training; an outline: training there shows no clear gain, or there are "
+        f"fewer than {FEWEST_SEEDS} trainings.",
         lambda report: report.matrix is not None,
         transfers,
     ),

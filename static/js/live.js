@@ -61,7 +61,15 @@ document.addEventListener("htmx:wsAfterMessage", (event) => {
   if (seq) reached.set(streamOfElement(event.target), Number(seq[1]));
   giveBack(kept);
   kept = null;
+  showNewest();
 });
+
+/** Small pictures of conversations show what was said last, without moving what was said before. */
+function showNewest() {
+  for (const list of document.querySelectorAll(".chat[data-size] .messages")) list.scrollTop = list.scrollHeight;
+}
+
+showNewest();
 
 // ---------------------------------------------------------------- focus, selection and scroll survive a swap
 

@@ -4,6 +4,7 @@
 const { htmx, Idiomorph } = window;
 
 const TOAST_MS = 6000;
+const BESIDE_TAB_PX = 40; // so much of the next one is seen, too
 
 /** Say something in a corner for a few seconds; screen readers hear it too. */
 export function toast(text) {
@@ -18,10 +19,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") for (const menu of document.querySelectorAll("details.menu[open]")) closeMenu(menu);
   const typing = event.target.matches("input, textarea, select, [contenteditable]");
   if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const field = document.querySelector(".bar-search input");
-  if (!field?.checkVisibility()) return;
+  const search = [...document.querySelectorAll(".bar-search input, .search-link")].find((one) => one.checkVisibility());
+  if (!search) return;
   event.preventDefault();
-  field.focus();
+  search.focus();
+  if (search.matches("a")) search.click(); // where there is no room for the field, its page has one
 });
 
 document.addEventListener("click", (event) => {
@@ -106,6 +108,13 @@ const WRONG = "[aria-invalid=true], :is(fieldset, [role=group])[aria-describedby
 const wrong = [...document.querySelectorAll(`main form :is(${WRONG})`)];
 for (const field of wrong) field.closest("details")?.setAttribute("open", "");
 wrong.find((field) => field.checkVisibility())?.focus();
+
+// Of tabs that do not fit beside each other, the chosen one is in sight.
+for (const chosen of document.querySelectorAll(":is(.tabs, .pick-row) > [aria-current]")) {
+  const row = chosen.parentElement;
+  const hidden = chosen.offsetLeft + chosen.offsetWidth - row.offsetLeft - row.clientWidth;
+  if (hidden > 0) row.scrollLeft = hidden + BESIDE_TAB_PX;
+}
 
 // Only the board: everything around it is hidden until the same button, or Escape, brings it back.
 const onlyBoard = document.querySelector("[data-only-board]");

@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from apps import pictures
-from apps.pictures import MINUS, number, place
+from apps.pictures import MINUS, NO_BREAK, number, place
 from apps.seasons import numbers
 from apps.site import mathematics
 from apps.visibility import Visibility
@@ -22,6 +22,7 @@ from gem.evaluation.scores import Interval
 
 register = template.Library()
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|points?|min|ms|[sh])(?!\w))")
 _NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 
 
@@ -82,8 +83,8 @@ def sign(value: float | None) -> str:
 
 @register.filter
 def percent(share: float | None, places: int = 1) -> str:
-    """A share as a percentage, with a real minus sign: `54.0 %`."""
-    return "–" if share is None else f"{number(100 * share, places)} %"
+    """A share as a percentage, with a real minus sign, on one line: `54.0 %`."""
+    return "–" if share is None else f"{number(100 * share, places)}{NO_BREAK}%"
 
 
 @register.filter
@@ -98,15 +99,15 @@ def seconds(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     if value < 10:
-        return f"{value:.1f} s"
+        return f"{value:.1f}{NO_BREAK}s"
     whole = round(value)
     if whole < 60:
-        return f"{whole} s"
+        return f"{whole}{NO_BREAK}s"
     minutes, rest = divmod(whole, 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+        return f"{minutes}{NO_BREAK}min {rest}{NO_BREAK}s" if rest else f"{minutes}{NO_BREAK}min"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{hours}{NO_BREAK}h {minutes}{NO_BREAK}min" if minutes else f"{hours}{NO_BREAK}h"
 
 
 @register.simple_tag
@@ -124,6 +125,12 @@ def ago(moment: datetime | None) -> SafeString:
 
 
 # ---------------------------------------------------------------- text
+
+
+@register.filter(is_safe=True)
+def unbroken(sentence: str) -> str:
+    """A sentence in which each number stays on one line with its unit: `{{ pair.sentence|unbroken }}`."""
+    return _BEFORE_UNIT.sub(NO_BREAK, sentence)
 
 
 @register.filter

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
+from apps.pictures import NO_BREAK
 from apps.studies.models import Study, StudyRun
 from gem.studies.study import Study as Plan
 
@@ -120,7 +121,7 @@ def _in_words(row: StudyRun, state: str) -> str:
     if state == "running":
         return f"update {row.update} of {row.updates}" if row.updates else "begins"
     if state == StudyRun.State.DONE and row.curve:
-        return f"ends at {100 * row.curve[-1]:.0f} %"
+        return f"ends at {100 * row.curve[-1]:.0f}{NO_BREAK}%"
     if state == StudyRun.State.DONE:
         return "with a result that came with gemweb" if row.is_reused else "done"
     return "failed" if state == StudyRun.State.FAILED else "not yet made"

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from apps.pictures import NO_BREAK
 from gem.evaluation.intervals import Interval
 from gem.studies.matrix import Matrix, Transfer
 from gem.studies.report import Cell, Report, Row
-from gem.studies.statistics import THRESHOLDS
+from gem.studies.statistics import FEWEST_SEEDS, THRESHOLDS
 from gem.studies.study import Study as Plan
 from gem.studies.turns import TurnsUsed
 
@@ -150,10 +151,10 @@ class MatrixCell:
     cell: Transfer
 
     @property
-    def tint(self) -> int:
-        """From 0 to 10: how much of the gain of training there it has."""
+    def tint(self) -> int | None:
+        """From 0 to 10: how much of the gain of training there it has; None if that gain is not known."""
         gain = self.cell.gain
-        return 0 if gain is None else round(10 * min(1.0, max(0.0, gain)))
+        return None if gain is None else round(10 * min(1.0, max(0.0, gain)))
 
     @property
     def text(self) -> str:
@@ -270,6 +271,11 @@ class Shown:
         return [found.before(name) for name in found.measured_in] if found else []
 
     @property
+    def fewest_seeds(self) -> int:
+        """With fewer trainings in an environment, no gain there is shown."""
+        return FEWEST_SEEDS
+
+    @property
     def tuned_setting(self) -> str:
         """The name of the setting that each variant was tuned in; empty if none."""
         return next(iter(self.study.tuning), "")
@@ -309,7 +315,7 @@ def _dots(
         return round(100 * (high - value) / (high - low), 1)
 
     def text(value: float) -> str:
-        return form.format(value).replace("%", " %")
+        return form.format(value).replace("%", f"{NO_BREAK}%")
 
     marks = tuple(
         Mark(
@@ -353,4 +359,4 @@ def _at(curve: Sequence[float], part: float) -> float:
 
 
 def _percent(share: float, digits: int = 0) -> str:
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.{digits}f}{NO_BREAK}%"

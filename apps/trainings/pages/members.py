@@ -13,6 +13,7 @@ from apps.curves import reading
 from apps.curves.models import OutsideTraining
 from apps.curves.names import name_for
 from apps.jobs.models import Job
+from apps.pictures import NO_BREAK
 from apps.trainings.pages.training import AXES
 from apps.trainings.pages.training import curves as curves_of
 
@@ -27,7 +28,7 @@ class Metric:
 
     def in_words(self, value: float) -> str:
         """A value for a sentence."""
-        return f"{100 * value:.1f} %" if self.is_share else f"{value:.3g}"
+        return f"{100 * value:.1f}{NO_BREAK}%" if self.is_share else f"{value:.3g}"
 
 
 METRICS = {

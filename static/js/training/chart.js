@@ -100,7 +100,7 @@ export class Chart {
     const up = {
       size: () => (this.isTight ? 40 : 52),
       space: () => (this.isTight ? 20 : 30),
-      values: (_, values) => values.map((value) => show(this.kind, value).replace(".0 %", " %")),
+      values: (_, values) => values.map((value) => show(this.kind, value).replace(".0\u00a0%", "\u00a0%")),
     };
     return [{ ...axis, ...across }, { ...axis, ...up }];
   }

@@ -10,7 +10,7 @@ function tenths(value) {
 /** A value of a chart: `54.0 %` of the kind "share", else with three digits that count. */
 export function show(kind, value) {
   if (value === null || value === undefined) return "–";
-  if (kind === "share") return `${tenths(100 * value)} %`;
+  if (kind === "share") return `${tenths(100 * value)}\u00a0%`;
   const size = Math.abs(value);
   if (size >= 100) return Math.round(value).toLocaleString("en");
   if (size >= 0.001 || size === 0) return String(Number(value.toPrecision(3)));
@@ -20,5 +20,5 @@ export function show(kind, value) {
 /** A place on the horizontal axis: an update, a number of turns, or a time. */
 export function showPlace(axis, value) {
   if (axis !== "seconds") return Math.round(value).toLocaleString("en");
-  return value < 120 ? `${Math.round(value)} s` : `${(value / 60).toFixed(1)} min`;
+  return value < 120 ? `${Math.round(value)}\u00a0s` : `${(value / 60).toFixed(1)}\u00a0min`;
 }

@@ -71,7 +71,7 @@ def test_seeds_elsewhere_are_one_curve_with_an_interval(client: Client, ada: Use
     page = client.get(f"/jobs/compare/?{query}").content.decode()
     assert "seed 4 and others" in page
     assert "One seed shows no spread" in page
-    assert "25.2 % to 74.8 %" in page
+    assert "25.2\u00a0% to 74.8\u00a0%" in page
 
 
 def test_its_owner_says_which_metric_is_compared(ada: User, as_ada: Client) -> None:
@@ -83,7 +83,7 @@ def test_its_owner_says_which_metric_is_compared(ada: User, as_ada: Client) -> N
     training.refresh_from_db()
     assert training.roles == {}
     as_ada.post(address, {"success": "my_score"})
-    assert "30.0 %" in as_ada.get(f"/jobs/compare/?outside={training.pk}").content.decode()
+    assert "30.0\u00a0%" in as_ada.get(f"/jobs/compare/?outside={training.pk}").content.decode()
 
 
 def test_a_training_that_goes_on_is_open_again(ada: User) -> None:

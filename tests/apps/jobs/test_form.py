@@ -227,7 +227,7 @@ def test_the_estimate_and_the_document_follow_the_entries(as_ada: Client) -> Non
     assert "Together, 2 jobs with 4 episodes" in fragment
     assert copied(fragment)["agents"] == ["random", "expert"]
     wrong = tight(as_ada.post("/jobs/new/estimate/", {**FORM, "seed": "x"}))
-    assert "It appears here once the form has no errors." in wrong
+    assert "It appears here once the form is complete." in wrong
 
 
 def test_what_is_still_to_be_chosen_is_no_mistake(as_ada: Client) -> None:

@@ -139,9 +139,10 @@ def test_list_page_and_api_say_the_place_and_the_start(line: tuple[User, Job, Jo
     ada, first, second, third = line
     client.force_login(ada)
     page = tight(client.get("/jobs/"))
-    assert "1st in the queue, starts in about 3 min 20 s" in page
-    assert "2nd in the queue, starts in 3 min 20 s at the earliest: no estimate yet for 1 job ahead of it" in page
-    assert "starts in about 3 min 20 s" in tight(client.get(second.get_absolute_url()))
+    assert "1st in the queue, starts in about 3\u00a0min 20\u00a0s" in page
+    at_the_earliest = "starts in 3\u00a0min 20\u00a0s at the earliest"
+    assert f"2nd in the queue, {at_the_earliest}: no estimate yet for 1 job ahead of it" in page
+    assert "starts in about 3\u00a0min 20\u00a0s" in tight(client.get(second.get_absolute_url()))
     by_id = {item["id"]: item["start"] for item in client.get("/api/v1/jobs?mine=true").json()["items"]}
     assert by_id[first.pk] is None
     assert by_id[third.pk] == {"ahead": 1, "seconds": 200.0, "unknown": 1, "waits_for_midnight": False}

@@ -68,7 +68,7 @@ def test_a_row_says_which_actions_were_not_accepted(agents: None, client: Client
     shards = list(job.shards.all())
     job.shards.update(actions=50, unreadable=10, forbidden=20)
     page = tight(client.get(f"/leaderboard/?benchmark=games&row={job.scores.get(env_id='').pk}"))
-    assert "20.0 % could not be read and 40.0 % were forbidden" in page
+    assert "20.0\u00a0% could not be read and 40.0\u00a0% were forbidden" in page
     (item,) = client.get("/api/v1/leaderboard/games").json()["items"]
     assert (item["actions"], item["unreadable"], item["forbidden"]) == tuple(n * len(shards) for n in (50, 10, 20))
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv?benchmark=games").content.decode()))

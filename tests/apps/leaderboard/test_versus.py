@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
@@ -111,7 +112,7 @@ def panel(person: Person, **asked: str) -> str:
 def words(html: str, start: str) -> str:
     part = html[html.index(start) :]
     text = re.sub(r"<[^>]+>", " ", part[part.index(">") + 1 : part.index("</section>")])
-    return " ".join(text.split())
+    return " ".join(unescape(text).split())
 
 
 def by_hand(episode: Episode) -> float:

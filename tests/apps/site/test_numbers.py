@@ -20,16 +20,23 @@ def test_a_number_has_a_real_minus_sign(value: float | None, text: str) -> None:
     assert ui.number(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.54, "54.0 %"), (-0.653, "−65.3 %"), (-0.0001, "0.0 %"), (None, "–")])
-def test_a_share_has_a_real_minus_sign(value: float | None, text: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.54, "54.0\u00a0%"), (-0.653, "−65.3\u00a0%"), (-0.0001, "0.0\u00a0%"), (None, "–")]
+)
+def test_a_share_has_a_real_minus_sign_and_stays_on_one_line(value: float | None, text: str) -> None:
     assert ui.percent(value) == text
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.42, "0.4 s"), (12.4, "12 s"), (60, "1 min"), (72, "1 min 12 s"), (7500, "2 h 5 min")]
+    ("value", "text"), [(0.42, "0.4~s"), (12.4, "12~s"), (60, "1~min"), (72, "1~min 12~s"), (7500, "2~h 5~min")]
 )
-def test_a_duration_is_in_words(value: float, text: str) -> None:
-    assert ui.seconds(value) == text
+def test_a_duration_is_in_words_and_breaks_only_between_its_units(value: float, text: str) -> None:
+    assert ui.seconds(value).replace("\u00a0", "~") == text
+
+
+def test_numbers_of_a_sentence_stay_with_their_units() -> None:
+    said = ui.unbroken("43 % solve it in 12 s, 3 more % of 2 sorts; 5.9 points, 2 h 5 min")
+    assert said.replace("\u00a0", "~") == "43~% solve it in 12~s, 3 more % of 2 sorts; 5.9~points, 2~h 5~min"
 
 
 def test_an_interval_is_drawn_within_its_scale() -> None:

@@ -32,7 +32,7 @@ def test_a_comparison_follows_trainings_that_run(client: Client, ada: User) -> N
     claim = claimed(first)
     records.record_points(claim, [row(1, 0.9)])
     news = client.get(address, headers={"HX-Request": "true"}).content.decode()
-    assert "90.0 %" in news
+    assert "90.0\u00a0%" in news
     assert 'id="said"' in news
     assert "<html" not in news
     for each in (claim, claimed(second)):
@@ -55,8 +55,10 @@ def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
         records.record_points(claim, [row(1, success)])
         records.finish(claim)
     said = compare.verdict(compare.arms(list(Job.objects.all())))
-    assert said.startswith("These trainings differ only in their seed. At the end they solve 50.0 % of their episodes")
-    assert "25.2 % to 74.8 %" in said
+    assert said.startswith(
+        "These trainings differ only in their seed. At the end they solve 50.0\u00a0% of their episodes"
+    )
+    assert "25.2\u00a0% to 74.8\u00a0%" in said
 
 
 def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ada: User) -> None:

@@ -79,8 +79,8 @@ def test_the_page_shows_curves_episodes_and_checkpoints(client: Client, ada: Use
     job = operations.submit(ada, small(recipe="guess-easy"))
     trained(job)
     page = client.get(job.get_absolute_url()).content.decode()
-    assert "40.0 %" in page
-    assert "random agent 32 %" in page
+    assert "40.0\u00a0%" in page
+    assert "random agent 32\u00a0%" in page
     assert page.count("Tree of the 2 tries at seed 5") == 1, "episodes of one seed stand together"
     assert "Seed 0 before and after training" in page
     checkpoint = Checkpoint.objects.get(job=job)
@@ -124,7 +124,7 @@ def test_a_page_that_is_open_hears_of_updates(client: Client, ada: User) -> None
     records.record_points(claim, [row(5, 0.9)])
     events = JobTopic().events(job.pk, seq, "first")
     assert len(events) == 1
-    assert "90.0 %" in events[0].html
+    assert "90.0\u00a0%" in events[0].html
     assert 'id="facts"' in events[0].html
     assert "update 5: success 90.0%" in events[0].html
     assert f"parent={job.pk}&amp;parent_update=4" in events[0].html, "a fork goes on from the newest checkpoint"

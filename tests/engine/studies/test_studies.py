@@ -332,6 +332,15 @@ def test_the_matrix_has_a_figure_with_a_frame_where_a_policy_was_trained(tmp_pat
     drawn = figures.transfers(found)
     assert {"fifteen", "gcd", "tictactoe"} <= set(re.findall(r"<text[^>]*>([^<]+)</text>", drawn))
     assert drawn.count('<g id="patch_') == 4 + 1 + 2, "cells, a frame, and the grounds of figure and plot"
+    assert drawn.count(figures.UNKNOWN) == 2, "nobody was trained in tictactoe, so there is no gain to compare with"
+    assert "Outlines: " in drawn
+
+
+def test_the_matrix_has_no_outlines_if_every_gain_is_known(tmp_path: Path) -> None:
+    study = Study.model_validate({**PLAN, "measured_in": {"gcd": TWO["gcd"]}})
+    drawn = figures.transfers(report(measured(study, tmp_path, {"gcd": 2}, {"gcd": 50})))
+    assert figures.UNKNOWN not in drawn
+    assert "Outlines: " not in drawn
 
 
 @pytest.mark.parametrize(
