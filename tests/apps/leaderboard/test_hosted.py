@@ -89,3 +89,25 @@ def test_a_second_submission_meets_no_seed_of_the_first(season: Season, server: 
     for text in (*sent, *certificates, page):
         assert not [secret for secret in secrets if secret in text]
         assert not [board for board in boards if json.dumps(board)[1:-1] in text]
+
+
+@pytest.mark.parametrize("visibility", ["private", "public"])
+def test_a_certificate_has_no_set_up_of_a_private_agent(visibility: str, season: Season, server: ModelServer) -> None:
+    ada = User.objects.create_user("ada")
+    prices = {"tokens_in": 3.0, "tokens_out": 15.0}
+    spec = EndpointSpec.model_validate(
+        {"url": server.url, "model": "bisect", "system": "A secret prompt.", "prices": prices, "timeout": 5, "tries": 1}
+    )
+    slug = agents.create(ada, "bisect", spec, visibility=visibility).slug
+    job = ranked_job(ada, slug)
+    while checks.check_next():
+        pass
+    row = Score.objects.get(job=job, env_id="")
+    answer = Client().get(f"{row.get_absolute_url()}certificate.json")
+    certified = answer.json()["certificate"]["agent"]
+    assert (certified["name"], certified["version"]) == ("bisect", 1)
+    if visibility == "private":
+        assert certified["set_up"] == {}
+        assert "A secret prompt." not in answer.text
+    else:
+        assert certified["set_up"]["system"] == "A secret prompt."
