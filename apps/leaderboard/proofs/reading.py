@@ -13,6 +13,7 @@ import gem
 from apps.accounts import quotas
 from apps.accounts.models import Viewer
 from apps.jobs.models import Job
+from apps.jobs.ranked.tries import tries_with_any_agent
 from apps.leaderboard.challenges.tries import challenges_of, tries_of
 from apps.leaderboard.models import Reexecution, Score
 from apps.leaderboard.proofs.certificates import digests_of, leaves_of
@@ -197,6 +198,9 @@ def page_of(score: Score, viewer: Viewer) -> dict[str, Any]:
         "season": job.batch.season,
         "is_closed": job.is_closed,
         "tries": tries_of(job),
+        "account_tries": tries_with_any_agent(job),
+        "unanswered": sum(one["unanswered"] for one in certificate["environments"]) if certificate else 0,
+        "broken": sum(one["failed"] for one in certificate["environments"]) if certificate else 0,
         "older": older_parts(certificate) if certificate else [],
         "engine": gem.__version__,
         "site": settings.SITE_URL,

@@ -72,7 +72,7 @@ def test_a_row_says_which_actions_were_not_accepted(agents: None, client: Client
     (item,) = client.get("/api/v1/leaderboard/games").json()["items"]
     assert (item["actions"], item["unreadable"], item["forbidden"]) == tuple(n * len(shards) for n in (50, 10, 20))
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv?benchmark=games").content.decode()))
-    assert (float(line["unreadable"]), float(line["forbidden"])) == (0.2, 0.4)
+    assert (float(line["unreadable_share"]), float(line["forbidden_share"])) == (0.2, 0.4)
     job.shards.update(actions=None, unreadable=None, forbidden=None)
     cache.clear()  # what is known of a job that is over is kept
     pk = job.scores.get(env_id="").pk
