@@ -160,7 +160,8 @@ def digests(row: Reexecution) -> dict[str, Any]:
 
 
 def episode_lines(row: Reexecution) -> Iterator[str]:
-    """The episodes of a verified row as lines that `gemweb verify` reads.
+    """The episodes of a verified row as lines that `gemweb verify` reads. As in its certificate, they have no set-up of
+    an agent whose page is private.
 
     Raises:
         Http404: their season runs, so nobody may read them.
@@ -168,7 +169,7 @@ def episode_lines(row: Reexecution) -> Iterator[str]:
     job = row.job
     if job.is_closed:
         raise Http404("The episodes of this row are closed while its season runs. Their digests are public.")
-    opponent, set_up = str(job.spec.get("opponent") or ""), job.set_up
+    opponent, set_up = str(job.spec.get("opponent") or ""), job.set_up if job.agent.is_open else None
     return (
         episode_files.episode_line(
             stored.record,

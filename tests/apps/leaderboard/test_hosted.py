@@ -16,6 +16,7 @@ from apps.agents import operations as agents
 from apps.episodes.models import Episode
 from apps.leaderboard.models import Score
 from apps.leaderboard.proofs import checks
+from apps.leaderboard.seasons import reveal_all
 from apps.seasons import operations as seasons
 from apps.seasons.models import Season
 from apps.webhooks import operations as webhooks
@@ -24,7 +25,8 @@ from apps.webhooks.models import Delivery
 from gem import benchmarks
 from gem.agents.endpoint import EndpointSpec
 from gem.client.events import EVENTS
-from tests.apps.seasons import ENV_IDS, HIDDEN_SEEDS, NAME, ranked_job, shorten
+from tests.apps.leaderboard.test_proofs import content_of
+from tests.apps.seasons import ENV_IDS, HIDDEN_SEEDS, NAME, end, ranked_job, shorten
 from tests.html import tight
 from tests.model_server import ModelServer, model_server
 
@@ -127,8 +129,13 @@ def test_a_certificate_has_no_set_up_of_a_private_agent(visibility: str, season:
     answer = Client().get(f"{row.get_absolute_url()}certificate.json")
     certified = answer.json()["certificate"]["agent"]
     assert (certified["name"], certified["version"]) == ("bisect", 1)
+    end(season)
+    assert reveal_all() == 1
+    episodes = content_of(Client().get(f"{row.get_absolute_url()}episodes.jsonl"))
+    assert episodes.count(b"\n") == EPISODES
     if visibility == "private":
         assert certified["set_up"] == {}
-        assert "A secret prompt." not in answer.text
+        assert "A secret prompt." not in answer.text + episodes.decode()
     else:
         assert certified["set_up"]["system"] == "A secret prompt."
+        assert b"A secret prompt." in episodes
