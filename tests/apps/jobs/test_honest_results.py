@@ -154,6 +154,13 @@ def test_environments_weigh_the_same_in_the_bounds_of_a_partial_result() -> None
     assert missing.bounds_of_mean_return(lines) == pytest.approx(((1 + 3 / 90) / 2, (1 + 69 / 90) / 2))
 
 
+def test_few_seeds_leave_room_for_what_was_solved_in_several_tries(as_ada: Client, ada: User) -> None:
+    page = said(as_ada.get(play(submit(ada, episodes_per_env=3, repeats=2)).get_absolute_url()))
+    tries = page.partition("Solved in k tries")[2].partition("Where the time went")[0]
+    assert tries.count("no interval") == 2
+    assert "too little of the spread" not in tries, "a sentence in its column pushes the numbers out of the panel"
+
+
 def test_actions_that_nobody_took_are_not_said_to_be_uncounted(as_ada: Client, ada: User) -> None:
     job = submit(ada, max_error_share=1)
     claim = leases.claim()
