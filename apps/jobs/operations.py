@@ -276,8 +276,9 @@ def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoi
     job.save(force_insert=True)
     shards = _plan_shards(job, agent, spec)
     Shard.objects.bulk_create(shards)
+    episodes = "1 episode" if spec.episodes_total == 1 else f"{spec.episodes_total:,} episodes"
     shard_words = "1 shard" if len(shards) == 1 else f"{len(shards)} shards"
-    job.seq = change(job.pk, JobEvent.Kind.SUBMITTED, f"submitted: {spec.episodes_total:,} episodes in {shard_words}")
+    job.seq = change(job.pk, JobEvent.Kind.SUBMITTED, f"submitted: {episodes} in {shard_words}")
     wake(job.pk, kind=job.kind)  # a worker that begins wakes the next one
     return job
 

@@ -98,7 +98,7 @@ def evaluation(
         "expected_cost": left.cost if left is not None and priced else None,
         "last": finished.latest(job, MAX_LATEST_EPISODES),
         "errors": finished.failed(job, MAX_ERRORS) if tally.errors else [],
-        "curve": shared(job, "curve", partial(curves.curve, job)) if tally.n else None,
+        "curve": shared(job, "curve-over-seeds", partial(curves.curve, job)) if tally.n else None,
         "histogram": shared(job, "histogram", partial(results.histogram, job)) if tally.n else None,
         "passes": results.passes(job) if repeats > 1 and job.over else {},
         "splits": splits(job),

@@ -6,14 +6,14 @@ It reads every episode of the job, so only workers do it, once for each job.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.db import connection
 from django.db.models import Avg, Count, F, FloatField, Max, Q, Sum
 
 from apps.episodes.models import Episode
-from apps.jobs.models import Job
+from apps.jobs.models import Job, JobBooks
 from apps.jobs.results.clusters import Scores, scores_of
 from apps.standings.models import JobResult
 from gem.evaluation.spec import EvaluationSpec, read_stored
@@ -39,7 +39,7 @@ class Measured:
     turns: float
     """The mean number of turns."""
     tokens: int | None
-    """The tokens of all episodes, in and out; None if nothing counted them."""
+    """The tokens of all episodes, in and out; None if nothing counted them, or a server did not count all of them."""
     unreadable: int
     """Actions that the environment could not understand."""
     best: str
@@ -60,6 +60,8 @@ def record(job: Job) -> JobResult:
     scores = scores_of(job)
     spec = read_stored(job.spec)
     measured = [_measured(job, row, scores.of(row["env_id"])) for row in _sums(job)[:MOST_ENVIRONMENTS]]
+    if JobBooks.objects.filter(Q(estimated_in__gt=0) | Q(estimated_out__gt=0), job=job).exists():
+        measured = [replace(one, tokens=None) for one in measured]
     kept, _ = JobResult.objects.update_or_create(
         job=job,
         defaults={
@@ -101,7 +103,7 @@ def _sums(job: Job) -> list[dict[str, Any]]:
             n=Count("pk", filter=counted),
             errors=Count("pk", filter=Q(status=Episode.Status.FAILED)),
             mean_turns=Avg("turn_count", filter=counted, output_field=FloatField()),
-            tokens=Sum(F("tokens_in") + F("tokens_out"), filter=counted),
+            tokens=Sum(F("tokens_in") + F("tokens_out")),
             misread=Sum("unreadable", filter=counted),
         )
     ]
@@ -124,7 +126,7 @@ def _measured(job: Job, row: dict[str, Any], scores: Scores) -> Measured:
         solved=[success.mean, success.low, success.high] if success else [None, None, None],
         returns=[returns.mean, returns.low, returns.high] if returns else [None, None, None],
         turns=row["mean_turns"] or 0.0,
-        tokens=row["tokens"],
+        tokens=row["tokens"] or None,
         unreadable=row["misread"] or 0,
         best=best.pk if best else "",
         worst=worst.pk if worst else "",

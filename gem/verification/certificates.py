@@ -56,7 +56,7 @@ class CertifiedAgent(_Part):
     weights_sha256: Digest | None = None
     """The hash of the weights, if the site holds them."""
     set_up: dict[str, Any] = {}
-    """How it was asked: model, prompt, sampling."""
+    """How it was asked: model, prompt, sampling. Empty if the page of the agent is private."""
 
 
 class CertifiedBenchmark(_Part):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from collections.abc import Callable
 
 import pytest
 from django.test import Client
 
+import gem
 from apps.accounts.models import CpuUse, User
 from apps.episodes.models import Episode
 from apps.jobs import controls, events, leases, operations
@@ -16,7 +19,8 @@ from apps.jobs.models import Job, JobEvent, Shard
 from apps.jobs.results import finished
 from apps.leases import LeaseLost
 from apps.play.models import Show
-from gem.agents import make_agent
+from gem.agents import Decision, Request, make_agent
+from gem.errors import AgentStopped
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 from tests.apps.meanwhile import Elsewhere, meanwhile
@@ -24,7 +28,7 @@ from tests.workers.environments import BROKEN
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
 from workers.playing.cpu import CpuMeter
-from workers.playing.lease import GivesWay, Lease
+from workers.playing.lease import GivesWay, Lease, Stopping, WatchedAsync
 
 FAST = "game:GuessTheNumber-v0-hard"
 OTHER = "game:GuessTheNumber-v0-easy"
@@ -318,3 +322,36 @@ def test_a_lease_gives_way_when_the_job_is_paused(submit: Submit) -> None:
         raise GivesWay
     assert job.shards.get().state == Shard.State.QUEUED
     assert job.events.filter(text__contains="the job is paused").exists()
+
+
+class Unavailable:
+    """An agent whose server is gone by the time that it is asked."""
+
+    name = "unavailable"
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def decide(self, request: Request) -> Decision:
+        self.asked.set()
+        raise AgentStopped("The server is gone.")
+
+    async def close(self) -> None: ...
+
+
+def test_what_an_agent_says_after_its_worker_stops_is_no_lost_exception(submit: Submit) -> None:
+    submit(FAST, 4)
+    claim = leases.claim()
+    assert claim is not None
+    lost: list[str] = []
+
+    async def ask() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: lost.append(context["message"]))
+        agent = Unavailable()
+        lease = Lease(claim, agent.asked.is_set)  # the worker stops once the agent is asked
+        with pytest.raises(Stopping):
+            await WatchedAsync(agent, lease).decide(Request(gem.make(FAST), "observation", {}, 1))
+        gc.collect()
+
+    asyncio.run(ask())
+    assert lost == []

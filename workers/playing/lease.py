@@ -291,6 +291,8 @@ class WatchedAsync:
             if not decision.done():
                 decision.cancel()
                 await asyncio.wait([decision])  # so that it books what its request may have used
+            if not decision.cancelled():
+                decision.exception()  # nobody waits for it any more, and asyncio logs what nobody has looked at
 
     def _check(self, request: Request) -> None:
         self._lease.check()

@@ -153,7 +153,7 @@ def retry_failed(job_id: str, by: User, env_id: str = "") -> Job:
     if env_id:
         _check_environment(job, env_id)
         episodes = episodes.filter(env_id=env_id)
-    chosen = list(episodes.only("pk", "slot", "failed_by", "failure").order_by("slot"))
+    chosen = list(episodes.only("pk", "slot", "failed_by", "failure", "turn_count").order_by("slot"))
     if not chosen and job.state != State.FAILED:
         raise CannotChange("No episode has failed, so there is nothing to play again.")
     _play_again(job, chosen, by)
@@ -293,7 +293,10 @@ def _play_again(job: Job, episodes: Sequence[Episode], by: User) -> None:
         shard.save()
     Shard.objects.filter(job=job.pk, state=Shard.State.QUEUED).update(sent=Now())
     Episode.objects.filter(pk__in=[episode.pk for episode in episodes]).update(slot=None)
-    Job.objects.filter(pk=job.pk).update(episodes_done=F("episodes_done") - len(by_slot))
+    Job.objects.filter(pk=job.pk).update(
+        episodes_done=F("episodes_done") - len(by_slot),
+        turns_done=F("turns_done") - sum(episode.turn_count for episode in episodes),
+    )
     number = "1 episode" if len(by_slot) == 1 else f"{len(by_slot):,} episodes"
     text = f"{number} played again, by {by.get_username()}" if by_slot else f"goes on, by {by.get_username()}"
     replaced = {str(slot): episode.pk for slot, episode in by_slot.items()}

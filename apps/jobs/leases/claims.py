@@ -270,7 +270,8 @@ def _describe_claim(job: Job, shard: Shard) -> str:
     left = shard.count - shard.done
     if job.kind == Job.Kind.TRAINING:
         return f"a worker starts: {left:,} updates to go"
-    return f"shard {shard.number} claimed: {left:,} episodes of {shard.env_id}"
+    episodes = "1 episode" if left == 1 else f"{left:,} episodes"
+    return f"shard {shard.number} claimed: {episodes} of {shard.env_id}"
 
 
 def heartbeat(*claims: Claim) -> bool:

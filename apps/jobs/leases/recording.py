@@ -134,7 +134,8 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     elif shard.state == Shard.State.DONE:
         counted = shard.done - shard.errors
         mean = f", mean return {shard.return_sum / counted:.3f}" if counted else ""
-        text = f"shard {shard.number} done: {shard.done:,} episodes{mean}"
+        episodes = "1 episode" if shard.done == 1 else f"{shard.done:,} episodes"
+        text = f"shard {shard.number} done: {episodes}{mean}"
     else:
         text = f"shard {shard.number}: {shard.done:,} of {shard.count:,} episodes"
     change(shard.job_id, JobEvent.Kind.EPISODES, text, tone=tone, slots=slots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from apps.jobs.models import Job
-from apps.jobs.ranked.tries import tries_of
+from apps.jobs.ranked.tries import tries_of, tries_with_any_agent
 from apps.seasons.models import scope_of
 
 SCRIPT = """\
@@ -29,7 +29,7 @@ def season_of(job: Job) -> dict[str, Any]:
     """The season of a job and how often its owner has tried; nothing if its seeds were never hidden."""
     if job.batch.season is None:
         return {}
-    return {"season": job.batch.season, "tries": tries_of(job)}
+    return {"season": job.batch.season, "tries": tries_of(job), "account_tries": tries_with_any_agent(job)}
 
 
 def script_of(job: Job, wrappers: list[dict[str, Any]]) -> str:

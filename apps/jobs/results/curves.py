@@ -14,7 +14,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from apps.jobs.models import Job
-from gem.evaluation.scores import Interval, wilson
+from gem.evaluation.intervals import MIN_SEEDS, Z95, Interval, student_quantile, wilson
 
 MAX_POINTS = 60
 WIDTH, HEIGHT = 720, 150
@@ -45,6 +45,8 @@ class Point:
     episodes: int
     share: Interval
     """The share of them that were solved."""
+    seeds: float
+    """The seeds behind its interval, of which there is none below `MIN_SEEDS`, as everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +68,11 @@ class Curve:
 
     @property
     def band(self) -> str:
-        """The outline of the interval."""
-        above = [self._at(point, point.share.high) for point in self.points]
-        below = [self._at(point, point.share.low) for point in reversed(self.points)]
-        return "M" + " L".join([*above, *below]) + " Z"
+        """The outline of the interval; empty while there is none."""
+        points = [point for point in self.points if point.seeds >= MIN_SEEDS]
+        above = [self._at(point, point.share.high) for point in points]
+        below = [self._at(point, point.share.low) for point in reversed(points)]
+        return "M" + " L".join([*above, *below]) + " Z" if points else ""
 
     @property
     def end(self) -> tuple[float, float]:
@@ -92,16 +95,26 @@ def curve(job: Job) -> Curve | None:
         for _, env_id, *more in rows:
             before = sums.get(env_id, (0, 0, 0))
             sums[env_id] = EnvironmentSums(*map(add, before, more))
-        points.append(Point(sum(row.episodes for row in sums.values()), share_so_far(list(sums.values()))))
+        so_far = list(sums.values())
+        points.append(Point(sum(row.episodes for row in so_far), share_so_far(so_far), seeds_of(so_far)))
     return Curve(points, job.episodes_total) if points and points[-1].episodes >= MIN_EPISODES else None
 
 
 def share_so_far(sums: Sequence[EnvironmentSums]) -> Interval:
     """The share of solved episodes with its 95 % interval. All tries at a seed count as one observation.
 
-    It is the mean over environments, and the interval that of as many seeds as would have its variance, if all seeds
-    varied alike: with as many in each environment, their number.
+    It is the mean over environments. The interval is Wilson's with the quantile of Student's t-distribution, as in the
+    result, of `seeds_of` seeds.
     """
     share = sum(row.solved / row.episodes for row in sums) / len(sums)
-    seeds = len(sums) ** 2 / sum(1 / row.seeds for row in sums)
-    return wilson(share * seeds, seeds)
+    seeds = seeds_of(sums)
+    effective = max(1.0, seeds * (Z95 / student_quantile(max(1.0, seeds - 1))) ** 2)
+    return wilson(share * effective, effective)
+
+
+def seeds_of(sums: Sequence[EnvironmentSums]) -> float:
+    """As many seeds as would have the variance of the mean over environments, if all seeds varied alike.
+
+    With as many in each environment, it is their number.
+    """
+    return float(len(sums) ** 2 / sum(1 / row.seeds for row in sums))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import NamedTuple
 
 from apps.jobs.models import Job, JobEvent
@@ -76,25 +77,35 @@ def missing_from_job(job: Job, tally: Tally, lines: Sequence[EnvironmentResults]
         unplayed=found.unplayed,
         broken=found.broken,
         unanswered=found.unanswered,
-        solved=found.solved,
+        solved=bounds_of_solved(lines),
         mean_return=bounds_of_mean_return(lines),
         cut_off=cut_off(job) if job.over and found.unplayed else 0,
         unplayed_env_ids=tuple(line.env_id for line in lines if not line.tally.n),
     )
 
 
+def bounds_of_solved(lines: Sequence[EnvironmentResults]) -> Bounds:
+    """The share of solved episodes if all missing ones were lost or won: as in the result, environments weigh equally.
+
+    There is at least one environment.
+    """
+    tallies = [line.tally for line in lines if line.tally.needed]
+    lowest = [tally.won / tally.needed for tally in tallies]
+    highest = [(tally.won + tally.missing) / tally.needed for tally in tallies]
+    return Bounds(fmean(lowest), fmean(highest))
+
+
 def bounds_of_mean_return(lines: Sequence[EnvironmentResults]) -> Bounds | None:
     """The mean return if all missing episodes had the lowest or the highest possible one; None if that is not known."""
-    low = high = 0.0
-    total = sum(line.tally.needed for line in lines)
+    found = []
     for line in lines:
-        low, high = low + line.tally.returns, high + line.tally.returns
-        if line.tally.missing:
-            bounds = return_bounds(line.env_id)
-            if bounds is None:
-                return None
-            low, high = low + bounds.low * line.tally.missing, high + bounds.high * line.tally.missing
-    return Bounds(low / total, high / total) if total else None
+        tally = line.tally
+        bounds = return_bounds(line.env_id) if tally.missing else Bounds(0.0, 0.0)
+        if bounds is None:
+            return None
+        if tally.needed:
+            found.append([(tally.returns + end * tally.missing) / tally.needed for end in bounds])
+    return Bounds(*(fmean(ends) for ends in zip(*found, strict=True))) if found else None
 
 
 def return_bounds(env_id: str) -> Bounds | None:

@@ -18,8 +18,9 @@ class Cost:
     """What a row has used per episode. None where nothing was counted."""
 
     tokens: float | None = None
-    """Prompt and completion tokens."""
+    """Prompt and completion tokens. Answers that were lost, or that no server counted, have all that they could use."""
     turns: float | None = None
+    """Of an episode that ended, so of none in which the agent gave no answer."""
     money: float | None = None
     """What its requests cost, in the currency of its prices; None if it has none, or if they are not public."""
 
@@ -33,20 +34,38 @@ def costs_of(
 ) -> dict[str, Cost]:
     """What each row has used, by job, on one environment or on all. Money is only known of whole jobs."""
     money = {} if env_id else _money_of(scores, viewer)
+    books = JobBooks.objects.in_bulk({score.job_id for score in scores})
     return {
-        score.job_id: _cost_of(evidence.get(score.job_id, NOTHING).tally(env_id), money.get(score.job_id))
+        score.job_id: _cost_of(
+            tally := evidence.get(score.job_id, NOTHING).tally(env_id),
+            _tokens_of(tally, books.get(score.job_id), is_whole=not env_id),
+            money.get(score.job_id),
+        )
         for score in scores
     }
 
 
-def _cost_of(tally: Tally, money: float | None) -> Cost:
+def _cost_of(tally: Tally, tokens: int | None, money: float | None) -> Cost:
     if not tally.done:
         return Cost()
     return Cost(
-        tally.tokens / tally.done if tally.tokens else None,
-        tally.turns / tally.done if tally.turns else None,
+        tokens / tally.done if tokens else None,
+        tally.mean_turns or None,
         None if money is None else money / tally.done,
     )
+
+
+def _tokens_of(tally: Tally, books: JobBooks | None, *, is_whole: bool) -> int | None:
+    """The tokens of a job or of one of its environments; None if they are not known.
+
+    The books have all requests. The sums of episodes have only what a server counted, so a server that counts few of
+    its answers would seem to be a cheap one.
+    """
+    if books is None or not books.requests:
+        return tally.tokens
+    if is_whole:
+        return books.tokens
+    return None if books.estimated else tally.tokens
 
 
 def _money_of(scores: Sequence[Score], viewer: Viewer) -> Mapping[str, float]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from statistics import fmean
+
 from django.db import models
 from django.urls import reverse
 
@@ -169,9 +172,19 @@ class Score(models.Model):
     @property
     def success_low(self) -> float:
         """The share of solved episodes if all that are missing were lost."""
-        return self.success_rate * self.n / self.planned if self.planned else 0.0
+        return fmean(part.success_rate * part.n / part.planned if part.planned else 0.0 for part in self._parts)
 
     @property
     def success_high(self) -> float:
         """The share of solved episodes if all that are missing were won."""
-        return (self.success_rate * self.n + self.errors) / self.planned if self.planned else 1.0
+        return fmean(
+            (part.success_rate * part.n + part.errors) / part.planned if part.planned else 1.0 for part in self._parts
+        )
+
+    @cached_property
+    def _parts(self) -> list[Score]:
+        """What it is the mean of: of an overall score with missing episodes, those of the environments."""
+        if self.env_id or not self.errors:
+            return [self]
+        parts = Score.objects.filter(job=self.job_id, benchmark=self.benchmark).exclude(env_id="")
+        return list(parts.filter(benchmark_version=self.benchmark_version)) or [self]

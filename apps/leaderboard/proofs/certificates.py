@@ -108,6 +108,7 @@ def describe(row: Reexecution) -> Certificate:
 
 
 def _agent(job: Job, tier: Tier) -> engine.CertifiedAgent:
+    """The agent of a job. Everybody may read a certificate, so it has no set-up of an agent whose page is private."""
     set_up = dict(job.set_up or {})
     weights = Weights.objects.filter(agent=job.agent).first() if tier == "reproduced" else None
     return engine.CertifiedAgent(
@@ -115,7 +116,7 @@ def _agent(job: Job, tier: Tier) -> engine.CertifiedAgent:
         kind=job.agent.nature,
         version=set_up.pop("version", None),
         weights_sha256=weights.sha256 or None if weights else None,
-        set_up=set_up,
+        set_up=set_up if job.agent.is_open else {},
     )
 
 

@@ -13,6 +13,7 @@ import gem
 from apps.accounts import quotas
 from apps.accounts.models import Viewer
 from apps.jobs.models import Job
+from apps.jobs.ranked.tries import tries_with_any_agent
 from apps.leaderboard.challenges.tries import challenges_of, tries_of
 from apps.leaderboard.models import Reexecution, Score
 from apps.leaderboard.proofs.certificates import digests_of, leaves_of
@@ -159,7 +160,8 @@ def digests(row: Reexecution) -> dict[str, Any]:
 
 
 def episode_lines(row: Reexecution) -> Iterator[str]:
-    """The episodes of a verified row as lines that `gemweb verify` reads.
+    """The episodes of a verified row as lines that `gemweb verify` reads. As in its certificate, they have no set-up of
+    an agent whose page is private.
 
     Raises:
         Http404: their season runs, so nobody may read them.
@@ -167,7 +169,7 @@ def episode_lines(row: Reexecution) -> Iterator[str]:
     job = row.job
     if job.is_closed:
         raise Http404("The episodes of this row are closed while its season runs. Their digests are public.")
-    opponent, set_up = str(job.spec.get("opponent") or ""), job.set_up
+    opponent, set_up = str(job.spec.get("opponent") or ""), job.set_up if job.agent.is_open else None
     return (
         episode_files.episode_line(
             stored.record,
@@ -197,6 +199,9 @@ def page_of(score: Score, viewer: Viewer) -> dict[str, Any]:
         "season": job.batch.season,
         "is_closed": job.is_closed,
         "tries": tries_of(job),
+        "account_tries": tries_with_any_agent(job),
+        "unanswered": sum(one["unanswered"] for one in certificate["environments"]) if certificate else 0,
+        "broken": sum(one["failed"] for one in certificate["environments"]) if certificate else 0,
         "older": older_parts(certificate) if certificate else [],
         "engine": gem.__version__,
         "site": settings.SITE_URL,

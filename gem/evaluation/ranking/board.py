@@ -24,7 +24,8 @@ from gem.benchmarks import Rule, normalize, score
 from gem.errors import InvalidArgument
 from gem.evaluation.comparison.differences import holm, stratified_spread
 from gem.evaluation.comparison.ranks import RankInterval, rank_intervals
-from gem.evaluation.intervals import MIN_SEEDS, SAME, Estimate, few_reason, student_quantile
+from gem.evaluation.intervals import MIN_SEEDS, SAME, Estimate, equal_reason, few_reason, student_quantile
+from gem.evaluation.scores import EACH_EQUAL
 
 RESAMPLES = 2_000
 MOST_DRAWN = 1_000
@@ -75,7 +76,8 @@ class Claim:
     """The score of the first row minus that of the second."""
     low: float | None
     high: float | None
-    """The ends of the 95 % interval of the difference, before Holm's correction; None below `MIN_SEEDS` seeds."""
+    """The ends of the 95 % interval of the difference, before Holm's correction; None below `MIN_SEEDS` seeds, or if
+    neither row has returns that differ."""
     p_value: float
     p_adjusted: float
     """The p-value after Holm's correction over all pairs of the board."""
@@ -157,6 +159,8 @@ class _RowSample:
         self.error = spread.error if spread else 0.0
         """The standard error of the score before it is clipped, and its degrees of freedom."""
         self.seeds = sum(map(len, self.returns.values()))
+        self.equal = {env_id for env_id, seeds in self.returns.items() if _are_equal(seeds)}
+        """The environments in which all returns are equal, so that nothing is known of their spread."""
 
     def add(self, env_id: str, scores: list[float]) -> None:
         self.resampled[env_id] = scores
@@ -165,9 +169,16 @@ class _RowSample:
     def estimate(self) -> Estimate:
         if self.seeds < MIN_SEEDS:
             return Estimate(self.mean, None, None, self.seeds, few_reason(self.seeds))
+        if not self.shows_spread:
+            return Estimate(self.mean, None, None, self.seeds, EACH_EQUAL)
         count = len(self.returns)
         low, high = _ends([total / count for total in self.scores], self.freedom)
         return Estimate(self.mean, low, high, self.seeds)
+
+    @property
+    def shows_spread(self) -> bool:
+        """Whether the returns differ in an environment. Where they do not, the other environments decide."""
+        return len(self.equal) < len(self.returns)
 
     def estimates(self) -> dict[str, Estimate]:
         found = {}
@@ -175,9 +186,17 @@ class _RowSample:
             n = len(self.returns[env_id])
             if n < MIN_SEEDS:
                 found[env_id] = Estimate(mean, None, None, n, few_reason(n))
+            elif env_id in self.equal:
+                found[env_id] = Estimate(mean, None, None, n, equal_reason(n, "returns"))
             else:
                 found[env_id] = Estimate(mean, *_ends(self.resampled[env_id], n - 1), n)
         return found
+
+
+def _are_equal(seeds: Mapping[int, Sequence[float]]) -> bool:
+    values = [value for own in seeds.values() for value in own]
+    low, high = min(values), max(values)
+    return high - low <= SAME * max(1.0, abs(low), abs(high))
 
 
 def _resample(env_id: str, seeds: tuple[int, ...], rows: Sequence[_RowSample], scale: Scale, resamples: int) -> None:
@@ -249,7 +268,7 @@ def _p_value(first: _RowSample, second: _RowSample) -> float:
 
 def _claim(first: _RowSample, second: _RowSample, p_value: float, p_adjusted: float) -> Claim:
     low = high = None
-    if min(first.seeds, second.seeds) >= MIN_SEEDS:
+    if min(first.seeds, second.seeds) >= MIN_SEEDS and (first.shows_spread or second.shows_spread):
         count = len(first.returns)
         differences = [(a - b) / count for a, b in zip(first.scores, second.scores, strict=True)]
         low, high = _ends(differences, _freedom(first, second))

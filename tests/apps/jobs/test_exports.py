@@ -13,7 +13,9 @@ from pyarrow import parquet
 
 from apps.accounts.models import User
 from apps.episodes.models import Episode, Turn
+from apps.jobs.controls import operations as controls
 from apps.jobs.exports import reading
+from apps.jobs.exports.offers import offers
 from apps.jobs.exports.tables import TABLES, Format, TableName
 from apps.jobs.exports.writing import streamed
 from apps.jobs.models import Job
@@ -159,3 +161,14 @@ def test_a_job_without_episodes_has_empty_tables(ada: User) -> None:
     job = submit(ada, EASY, episodes_per_env=1)
     assert file_of(job, "turns", "jsonl") == b""
     assert parquet.read_table(io.BytesIO(file_of(job, "scores", "parquet"))).num_rows == 0
+
+
+def test_the_page_offers_as_many_rows_as_a_file_has(ada: User) -> None:
+    job = play(submit(ada, HARD, episodes_per_env=12), broken=12, by="agent")
+    assert job.state == Job.State.FAILED
+    play(controls.retry_failed(job.pk, ada), broken=3)
+    job = Job.objects.get(pk=job.pk)
+    assert Episode.objects.filter(batch=job.batch_id, slot=None).count() == 12
+    for offer in offers(job):
+        rows = file_of(job, offer.table, "jsonl").splitlines()
+        assert offer.rows == len(rows) > 0, offer.table

@@ -16,6 +16,7 @@ from apps.jobs.leases import error_share
 from apps.jobs.leases.error_share import Errors
 from apps.jobs.models import Job, Shard
 from apps.jobs.results import Tally, clusters, datasets, missing, tallies_of
+from apps.jobs.results.grid import EnvironmentResults
 from apps.jobs.results.missing import Bounds
 from apps.jobs.topics import JobTopic
 from gem.agents import make_agent
@@ -135,11 +136,40 @@ def test_a_cut_job_is_partial_everywhere_and_says_what_is_missing(as_ada: Client
     for address in ("/jobs/", "/jobs/recent/"):
         assert "partial" in said(as_ada.get(address))
     results = as_ada.get(f"/api/v1/jobs/{job.pk}/results").json()
-    assert results["missing"]["success_rate"] == {"low": low, "high": high}
+    assert results["missing"]["success_rate"] == pytest.approx({"low": low, "high": high})
     assert (results["missing"]["cut_off"], results["missing"]["unplayed"]) == (4, 32)
     assert [score["partial"] for score in results["environments"]] == [True, True]
     export = as_ada.get(f"/api/v1/jobs/{job.pk}/episodes.jsonl")
     assert f"job-{job.pk}-partial.jsonl" in export["Content-Disposition"]
+
+
+def test_environments_weigh_the_same_in_the_bounds_of_a_partial_result() -> None:
+    lines = [
+        EnvironmentResults(EASY, 0, 0, Tally(total=10, done=10, won=10, returns=10.0), 10),
+        EnvironmentResults("code:Taco8k", 10, 0, Tally(total=90, done=30, won=9, returns=9.0), 90),
+    ]
+    low, high = missing.bounds_of_solved(lines)
+    assert (low, high) == pytest.approx(((1 + 9 / 90) / 2, (1 + 69 / 90) / 2))
+    assert low <= (1 + 9 / 30) / 2 <= high, "the share that the page shows is between them"
+    assert missing.bounds_of_mean_return(lines) == pytest.approx(((1 + 3 / 90) / 2, (1 + 69 / 90) / 2))
+
+
+def test_few_seeds_leave_room_for_what_was_solved_in_several_tries(as_ada: Client, ada: User) -> None:
+    page = said(as_ada.get(play(submit(ada, episodes_per_env=3, repeats=2)).get_absolute_url()))
+    tries = page.partition("Solved in k tries")[2].partition("Where the time went")[0]
+    assert tries.count("no interval") == 2
+    assert "too little of the spread" not in tries, "a sentence in its column pushes the numbers out of the panel"
+
+
+def test_actions_that_nobody_took_are_not_said_to_be_uncounted(as_ada: Client, ada: User) -> None:
+    job = submit(ada, max_error_share=1)
+    claim = leases.claim()
+    assert claim is not None
+    requests = claim.slots()
+    silent = [replace(fail(record, "agent"), turns=[]) for record in rollout(make_agent("random"), requests)]
+    leases.record_episodes(claim, silent)
+    for address in (job.get_absolute_url(), "/jobs/"):
+        assert "not counted then" not in said(as_ada.get(address))
 
 
 def test_complete_results_are_not_partial(as_ada: Client, ada: User) -> None:

@@ -13,6 +13,7 @@ from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import curves
 from apps.jobs.results.curves import EnvironmentSums as Sums
 from gem.agents import make_agent
+from gem.evaluation.intervals import estimate_share
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 
@@ -79,6 +80,15 @@ def test_the_curve_ends_where_the_results_are(job: Job) -> None:
     assert whole is not None
     assert whole.last.episodes == 8
     assert whole.end[0] == curves.WIDTH
+    assert whole.band == "", "below ten seeds there is no interval"
+
+
+def test_the_band_ends_at_the_interval_of_the_result() -> None:
+    result = estimate_share([(1, float(place < 7)) for place in range(20)])
+    share = curves.share_so_far([Sums(20, 7, 20)])
+    assert (share.low, share.high) == pytest.approx((result.low, result.high))
+    points = [curves.Point(seeds, curves.share_so_far([Sums(seeds, 5, seeds)]), seeds) for seeds in (9, 10, 20)]
+    assert curves.Curve(points, 20).band.count("L") == 3, "two points have an interval"
 
 
 def test_tries_at_one_seed_do_not_narrow_the_interval() -> None:

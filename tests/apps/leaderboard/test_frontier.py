@@ -12,6 +12,7 @@ from django.test import Client
 
 from apps.agents.models import Agent
 from apps.episodes.models import Batch
+from apps.jobs.books.rows import JobBooks
 from apps.jobs.models import Job
 from apps.leaderboard.boards.costs import costs_of
 from apps.leaderboard.evidence import evidence_of
@@ -126,3 +127,21 @@ def test_without_tokens_the_page_says_who_reports_them(ranked_job: Job, client: 
     assert '<svg class="chart"' not in page
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv?benchmark=games").content.decode()))
     assert line["tokens_per_episode"] == ""
+
+
+def test_answers_that_no_server_counted_are_not_free(ranked_job: Job) -> None:
+    books = JobBooks.objects.create(job=ranked_job, tokens_in=9_000, tokens_out=1_000, requests=40)
+    scores = list(Score.objects.filter(env_id=""))
+    evidence = evidence_of(scores)
+    assert costs_of(scores, evidence, AnonymousUser())[ranked_job.pk].tokens == 500.0
+    assert costs_of(scores, evidence, AnonymousUser(), ENV)[ranked_job.pk].tokens == 100.0
+    books.estimated_in = 5_000
+    books.save()
+    assert costs_of(scores, evidence, AnonymousUser())[ranked_job.pk].tokens == 500.0
+    assert costs_of(scores, evidence, AnonymousUser(), ENV)[ranked_job.pk].tokens is None
+
+
+def test_turns_are_those_of_episodes_that_ended(ranked_job: Job) -> None:
+    ranked_job.shards.update(turns=32, errors=2, unanswered=2)
+    scores = list(Score.objects.filter(env_id=""))
+    assert costs_of(scores, evidence_of(scores), AnonymousUser())[ranked_job.pk].turns == 4.0

@@ -72,7 +72,7 @@ def test_a_row_says_which_actions_were_not_accepted(agents: None, client: Client
     (item,) = client.get("/api/v1/leaderboard/games").json()["items"]
     assert (item["actions"], item["unreadable"], item["forbidden"]) == tuple(n * len(shards) for n in (50, 10, 20))
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv?benchmark=games").content.decode()))
-    assert (float(line["unreadable"]), float(line["forbidden"])) == (0.2, 0.4)
+    assert (float(line["unreadable_share"]), float(line["forbidden_share"])) == (0.2, 0.4)
     job.shards.update(actions=None, unreadable=None, forbidden=None)
     cache.clear()  # what is known of a job that is over is kept
     pk = job.scores.get(env_id="").pk
@@ -245,15 +245,16 @@ def test_nobody_takes_over_the_row_of_somebody_else(agents: None, client: Client
 
 def test_a_row_with_missing_episodes_is_partial_and_stand_in_data_are_named(agents: None, client: Client) -> None:
     job = finished("random")
-    overall = job.scores.get(env_id="")
-    Score.objects.filter(pk=overall.pk).update(errors=3)
+    overall, part = job.scores.get(env_id=""), job.scores.exclude(env_id="").order_by("-success_rate", "env_id")[0]
+    Score.objects.filter(pk__in=[overall.pk, part.pk]).update(errors=3)
     page = tight(client.get(f"/leaderboard/?benchmark=games&row={overall.pk}"))
     assert "partial, 3 missing" in page
     assert "Some environments use stand-in data:" in page
     assert PAGES_HASH[:12] in page
     (line,) = csv.DictReader(io.StringIO(client.get("/leaderboard/scores.csv?benchmark=games").content.decode()))
     assert line["partial"] == "yes"
-    assert float(line["solved_low"]) == pytest.approx(overall.success_rate * overall.n / (overall.n + 3))
+    lost = part.success_rate * 3 / (part.n + 3) / len(benchmarks.load("games").entries)
+    assert float(line["solved_low"]) == pytest.approx(overall.success_rate - lost)
     assert f"{PAGES_HASH} for Wikipedia" in line["stand_in_data"]
     (row,) = client.get("/api/v1/leaderboard/games").json()["items"]
     assert row["partial"] is True
@@ -266,3 +267,16 @@ def test_the_address_of_details_shows_them(agents: None, client: Client) -> None
     (address,) = re.findall(r'hx-push-url="([^"#]*)#score-', page)
     assert "Reproduce this row" in client.get(f"/leaderboard/{unescape(address)}").content.decode()
     assert f"row={pk}" in address
+
+
+def test_the_bounds_of_a_partial_row_weigh_environments_equally(agents: None) -> None:
+    job = finished("random")
+    first, *others = job.scores.exclude(env_id="").order_by("env_id")
+    job.scores.exclude(env_id="").update(success_rate=0.0)
+    Score.objects.filter(pk=first.pk).update(success_rate=1.0, n=1, errors=1)
+    count = len(others) + 1
+    overall = job.scores.get(env_id="")
+    overall.success_rate, overall.errors = 1 / count, 1
+    assert overall.success_low == pytest.approx(0.5 / count), "one of two episodes of one environment"
+    assert overall.success_high == pytest.approx(1 / count)
+    assert overall.success_low <= overall.success_rate <= overall.success_high

@@ -12,9 +12,9 @@ from apps.accounts.models import User
 from apps.agents import operations as agents
 from apps.agents.models import Agent
 from apps.jobs import operations as jobs
-from apps.jobs.models import Checkpoint, Job
+from apps.jobs.models import Checkpoint, Job, JobBooks
 from apps.leaderboard.models import Ranking, Score
-from apps.standings import pages, profiles, refreshing
+from apps.standings import measuring, pages, profiles, refreshing
 from apps.standings.models import JobResult, Profile
 from apps.trainings import operations as trainings
 from apps.visibility import Visibility
@@ -57,6 +57,17 @@ def test_a_job_is_measured_once_and_says_what_its_episodes_say(ann: User) -> Non
     best = min((one for one in episodes if one.success), key=lambda one: one.turn_count)
     assert episodes.get(pk=measured["best"]).turn_count == best.turn_count
     assert refreshing.measure() == 0
+
+
+def test_tokens_are_unknown_if_a_server_did_not_count_all_of_them(ann: User) -> None:
+    job = evaluated(ann)
+    assert measuring.record(job).environments[0]["tokens"] is None, "nothing counted them"
+    job.batch.episodes.update(tokens_in=90, tokens_out=10)
+    job.batch.episodes.filter(slot=0).update(status="failed", failed_by="agent", success=None)
+    books = JobBooks.objects.create(job=job, tokens_in=1080, tokens_out=120, requests=12)
+    assert measuring.record(job).environments[0]["tokens"] == 1200, "also those of the episode that does not count"
+    JobBooks.objects.filter(pk=books.pk).update(estimated_out=64)
+    assert measuring.record(job).environments[0]["tokens"] is None
 
 
 def test_the_page_shows_the_newest_evaluation_and_leads_to_its_episodes(ann: User) -> None:

@@ -270,3 +270,20 @@ def test_the_front_has_what_no_other_point_beats() -> None:
     assert [point.name for point in front(points)] == ["cheap and bad", "as good", "good", "best"]
     assert [point.name for point in front(points, floor=0.1)] == ["as good", "good", "best"]
     assert front([]) == []
+
+
+def test_equal_returns_have_no_interval() -> None:
+    scales = {"a": UNIT["a"], "b": UNIT["b"]}
+    perfect = {seed: [1.0] for seed in range(20)}
+    mixed = {seed: [float(seed % 2)] for seed in range(20)}
+    board = rank({"x": {"a": perfect, "b": perfect}, "y": {"a": perfect, "b": mixed}}, scales, resamples=200)
+    x, y = board.rows
+    assert (x.name, x.score.mean, x.score.low, x.score.high) == ("x", 1.0, None, None)
+    assert "equal" in x.score.reason
+    assert "the returns of all 20 seeds are equal" in y.scores["a"].reason
+    assert y.score.low is not None  # the other environment decides
+    assert y.score.low < 0.75 < (y.score.high or 0)
+    [claim] = board.claims
+    assert claim.low is not None
+    [alone] = rank({"x": {"a": perfect, "b": perfect}, "z": {"a": perfect, "b": perfect}}, scales, resamples=50).claims
+    assert (alone.low, alone.high) == (None, None)
