@@ -48,7 +48,7 @@ from gem.agents.endpoint.amounts import check_limits
 from gem.errors import UsageError
 from gem.evaluation.data import not_as_ranked
 from gem.evaluation.spec import HIDDEN, EvaluationSpec
-from gem.validation.messages import error_sentence
+from gem.validation.messages import count, error_sentence
 
 
 def submit(
@@ -276,9 +276,8 @@ def _create(job: Job, spec: EvaluationSpec, filing: Filing, checkpoint: Checkpoi
     job.save(force_insert=True)
     shards = _plan_shards(job, agent, spec)
     Shard.objects.bulk_create(shards)
-    episodes = "1 episode" if spec.episodes_total == 1 else f"{spec.episodes_total:,} episodes"
-    shard_words = "1 shard" if len(shards) == 1 else f"{len(shards)} shards"
-    job.seq = change(job.pk, JobEvent.Kind.SUBMITTED, f"submitted: {episodes} in {shard_words}")
+    text = f"submitted: {count(spec.episodes_total, 'episode')} in {count(len(shards), 'shard')}"
+    job.seq = change(job.pk, JobEvent.Kind.SUBMITTED, text)
     wake(job.pk, kind=job.kind)  # a worker that begins wakes the next one
     return job
 

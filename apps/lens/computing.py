@@ -27,10 +27,10 @@ from apps.lens.asking import TASK, why_no_truth
 from apps.lens.models import Truth, TruthQuerySet, TurnTruth, as_rows
 from apps.queue import enqueue
 from gem.agents.agent import Exchange
+from gem.analysis.true_advantage import Continuations, fork, turns
 from gem.errors import GemError
 from gem.records import Identity
 from gem.rollout import Start
-from gem.true_advantage import Continuations, fork, turns
 
 logger = logging.getLogger(__name__)
 

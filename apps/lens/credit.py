@@ -2,7 +2,7 @@
 
 Everything here is made from the record: the rewards of the episode, of its group (other episodes of the same agent on
 the same seed) and of its batch, and the outcomes of the measurements. The browser computes the same for any discount
-(`static/js/lens/`), with the formulas of `gem.credit` and `gem.true_advantage`.
+(`static/js/lens/`), with the formulas of `gem.credit` and `gem.analysis.true_advantage`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from apps.agents.models import Agent
 from apps.episodes.models import Episode, EpisodeQuerySet, Turn
 from apps.lens.asking import truths_of
 from apps.lens.models import Truth
+from gem.analysis.true_advantage import Advantage, true_advantage
 from gem.credit import compute_advantages, gae, returns_to_go
-from gem.true_advantage import Advantage, true_advantage
 
 USUAL_DISCOUNT = 0.9
 LEAST_DISCOUNT, MOST_DISCOUNT = 0.5, 1.0

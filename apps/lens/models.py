@@ -10,10 +10,10 @@ from apps.admission.models import Admitted
 from apps.agents.models import Agent
 from apps.episodes.models import ID_LENGTH, Episode, make_id
 from apps.leases import LeasedQuerySet
-from gem.true_advantage import Continuations, Outcome
+from gem.analysis.true_advantage import Continuations, Outcome
 
 Outcomes = list[list[Any]]
-"""The count of each outcome and its rewards, as `gem.true_advantage.Outcome` in plain JSON."""
+"""The count of each outcome and its rewards, as `gem.analysis.true_advantage.Outcome` in plain JSON."""
 
 
 class TruthQuerySet(LeasedQuerySet["Truth"]):

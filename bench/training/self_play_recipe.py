@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bench.training.finished import trained
+from gem.analysis.exact.best_response import GAMES
 from gem.cli.output.tables import table
 from gem.evaluation.scores import wilson
-from gem.exact.best_response import GAMES
 from gem.records import EpisodeRecord
 from gem.registry import spec as env_spec
 from gem.training import recipes

@@ -10,9 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import gem
-from gem.cli.output.tables import count
 from gem.core import Env, EnvWrapper, Info
 from gem.errors import EnvironmentFailure, UsageError
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.vector.base import VectorEnv

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gem.cli.output.tables import count, table
+from gem.cli.output.tables import table
 from gem.errors import UsageError
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.benchmarks import Benchmark, BenchmarkEntry

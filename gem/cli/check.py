@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import gem
-from gem.cli.output.tables import count
 from gem.errors import InvalidArgument
 from gem.validation.dependencies import ENDPOINT_PACKAGES, import_modules, require_installed
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.check import Finding

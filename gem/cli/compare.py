@@ -8,9 +8,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gem.cli.output.tables import count, table
+from gem.cli.output.tables import table
 from gem.cli.server import connection
 from gem.errors import UsageError
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

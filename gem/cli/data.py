@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gem.cli.output.tables import count, table
+from gem.cli.output.tables import table
 from gem.datasets import hub
 from gem.datasets.dataset import Dataset
 from gem.datasets.folder import allowed_sources, data_folder
@@ -12,6 +12,7 @@ from gem.datasets.loading import find_present_data
 from gem.datasets.names import NAMED_DATASETS
 from gem.datasets.samples import names, sample
 from gem.errors import UsageError
+from gem.validation.messages import count
 from gem.validation.near import did_you_mean
 
 

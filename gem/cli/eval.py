@@ -17,9 +17,9 @@ from gem.cli.arguments import checkpoint, endpoint, tooling
 from gem.cli.output import report
 from gem.cli.output.plain import plain_scores
 from gem.cli.output.report import Players
-from gem.cli.output.tables import count
 from gem.errors import EnvironmentFailure, ServerNotThere, UnknownEnvironment, UsageError
 from gem.registry import NOT_REGISTERED, REMOTE
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.agents import AnyAgent

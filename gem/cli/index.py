@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gem.cli.output.tables import count, table
+from gem.cli.output.tables import table
 from gem.errors import UsageError
+from gem.validation.messages import count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import gem
 from gem.cli.arguments import tooling
 from gem.cli.output.screen import open_screen
-from gem.cli.output.tables import count
 from gem.errors import EnvironmentFailure, GemError, MissingMethod, UsageError
 from gem.seats import SPECTATOR, observation_for_seat, rewards, success
+from gem.validation.messages import count
 from gem.views.typed import as_action
 
 if TYPE_CHECKING:

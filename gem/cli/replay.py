@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gem.cli.output.tables import count
 from gem.errors import UnknownEnvironment, UsageError
 from gem.validation.dependencies import MODULE_HINT
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.records import StoredEpisode

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gem.cli.output.tables import count, table
+from gem.cli.output.tables import table
 from gem.cli.server.connection import connect
 from gem.cli.verify import print_summary
 from gem.errors import UsageError
 from gem.validation.dependencies import VERIFICATION_PACKAGES, require_installed
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.agents import AnyAgent

@@ -12,10 +12,10 @@ from base64 import b64decode
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gem.cli.output.tables import count
 from gem.cli.replay import STDIN
 from gem.errors import UsageError
 from gem.validation.dependencies import CLIENT_PACKAGES, VERIFICATION_PACKAGES, require_installed
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.verification.certificates import Certificate, SignedCertificate

@@ -2,7 +2,8 @@
 
 PPO trains, so that there is a critic. At some of its updates a batch is played in groups, every algorithm computes the
 advantages of the same turns, and the truth of some of these turns is found: computed from the policy's probabilities
-where everything that can happen can be enumerated (`gem.exact`), and otherwise by forking (`gem.true_advantage`).
+where everything that can happen can be enumerated (`gem.analysis.exact`), and otherwise by forking
+(`gem.analysis.true_advantage`).
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gem import registry
+from gem.analysis.exact.dynamics import FAMILIES, Dynamics
+from gem.analysis.exact.values import ExactValues
+from gem.analysis.true_advantage import fork, true_advantage, turns
 from gem.credit import ALGORITHMS, Algorithm, compute_advantages
 from gem.errors import InvalidArgument
-from gem.exact.dynamics import FAMILIES, Dynamics
-from gem.exact.values import ExactValues
 from gem.records import EpisodeRecord
 from gem.rollout import Start
 from gem.studies.credit import CreditPoint, CreditStudy, Judged, ceiling, compare
@@ -24,7 +26,6 @@ from gem.studies.running import train_to_its_end
 from gem.training import recipes
 from gem.training.run_folder import RunFolder, update_name
 from gem.training.spec import Stage, TrainingSpec, read_spec
-from gem.true_advantage import fork, true_advantage, turns
 
 if TYPE_CHECKING:
     from gem.training.collecting.batch import RolloutBatch

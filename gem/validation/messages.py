@@ -113,3 +113,8 @@ def _unknown_field(location: tuple[int | str, ...], model: type[BaseModel]) -> s
     name = ".".join(map(str, location))
     hint = did_you_mean(name, model.model_fields, "") if len(location) == 1 else ""
     return f"There is no setting {name}. {hint}".rstrip()
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun in singular or plural: "1 turn", "1,200 turns"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

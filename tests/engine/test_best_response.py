@@ -9,11 +9,11 @@ import pytest
 from gem.agents import make_agent
 from gem.agents.agent import Request
 from gem.agents.experts.duels.kuhn_poker import aggressive_probability
+from gem.analysis.exact.best_response import best_response
+from gem.analysis.exact.values import Distribution
 from gem.envs.duels.kuhn_poker import KuhnPoker
 from gem.envs.multiagent import MultiAgentEnv
 from gem.errors import InvalidArgument
-from gem.exact.best_response import best_response
-from gem.exact.values import Distribution
 
 KUHN, TICTACTOE = "duel:KuhnPoker-v0", "duel:TicTacToe-v0"
 

@@ -11,16 +11,16 @@ import pytest
 import gem
 from gem.agents import make_agent
 from gem.agents.agent import Request
+from gem.analysis.exact.dynamics import Dynamics
+from gem.analysis.exact.values import Distribution, ExactValues, TooManySituations
+from gem.analysis.true_advantage import fork, true_advantage, turns
 from gem.envs.games.fifteen_puzzle import FifteenPuzzle, slides
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.envs.games.tower_of_hanoi import TowerOfHanoi
 from gem.envs.multiagent import MultiAgentEnv
 from gem.errors import InvalidArgument
-from gem.exact.dynamics import Dynamics
-from gem.exact.values import Distribution, ExactValues, TooManySituations
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, Start, rollout
-from gem.true_advantage import fork, true_advantage, turns
 
 GUESS, HANOI = "game:GuessTheNumber-v0-easy", "game:TowerofHanoi-v0-easy"
 PUZZLE, TICTACTOE = "game:FifteenPuzzle-v0-easy", "duel:TicTacToe-v0-vs-random"

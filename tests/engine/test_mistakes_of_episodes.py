@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gem.agents import make_agent
-from gem.mistakes import Mistakes, find_mistakes
+from gem.analysis.mistakes import Mistakes, find_mistakes
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest, rollout
 

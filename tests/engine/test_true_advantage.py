@@ -10,11 +10,11 @@ import pytest
 
 import gem
 from gem.agents import Decision, Request, make_agent
+from gem.analysis.true_advantage import Continuations, Outcome, fork, true_advantage, turns
 from gem.envs.games.tower_of_hanoi import TOWERS
 from gem.errors import AgentFailure, VersionChanged
 from gem.records import EpisodeRecord, Identity
 from gem.rollout import EpisodeRequest, Start, rollout
-from gem.true_advantage import Continuations, Outcome, fork, true_advantage, turns
 
 GUESS, HANOI = "game:GuessTheNumber-v0-easy", "game:TowerofHanoi-v0-easy"
 RANDOM = make_agent("random")

@@ -19,8 +19,8 @@ from apps.episodes.views import find
 from apps.lens import asking, credit
 from apps.lens.models import Truth
 from apps.lens.views import state_in_words
+from gem.analysis.true_advantage import true_advantage
 from gem.client import schemas
-from gem.true_advantage import true_advantage
 
 router = Router(tags=["credit"])
 Discount = Annotated[

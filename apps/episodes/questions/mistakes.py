@@ -10,8 +10,8 @@ from apps.episodes.models import Episode, PendingMistakes
 from apps.episodes.questions.asked import Answer, Question
 from apps.episodes.restore import actions, infos
 from gem.agents import has_expert
+from gem.analysis.mistakes import Mistakes, find_mistakes
 from gem.errors import GemError
-from gem.mistakes import Mistakes, find_mistakes
 from gem.records import Identity
 
 logger = logging.getLogger(__name__)

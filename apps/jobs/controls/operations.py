@@ -21,6 +21,7 @@ from apps.jobs.leases import CANCELLED, end_if_done
 from apps.jobs.models import Job, JobEvent, Shard
 from apps.jobs.operations import check_room, find_agent
 from gem.evaluation.spec import MAX_NUM_ENVS
+from gem.validation.messages import count
 
 MAX_WORKERS = 1000
 State = Job.State
@@ -297,7 +298,7 @@ def _play_again(job: Job, episodes: Sequence[Episode], by: User) -> None:
         episodes_done=F("episodes_done") - len(by_slot),
         turns_done=F("turns_done") - sum(episode.turn_count for episode in episodes),
     )
-    number = "1 episode" if len(by_slot) == 1 else f"{len(by_slot):,} episodes"
+    number = count(len(by_slot), "episode")
     text = f"{number} played again, by {by.get_username()}" if by_slot else f"goes on, by {by.get_username()}"
     replaced = {str(slot): episode.pk for slot, episode in by_slot.items()}
     _go_on(job, JobEvent.Kind.RETRIED, text, by_slot, replaced=replaced)

@@ -41,7 +41,7 @@ from gem.errors import InvalidArgument
 from gem.evaluation.spec import EvaluationPart, EvaluationSpec
 from gem.records import EpisodeRecord
 from gem.rollout import EpisodeRequest
-from gem.validation.messages import error_sentence
+from gem.validation.messages import count, error_sentence
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ def _describe_claim(job: Job, shard: Shard) -> str:
     left = shard.count - shard.done
     if job.kind == Job.Kind.TRAINING:
         return f"a worker starts: {left:,} updates to go"
-    episodes = "1 episode" if left == 1 else f"{left:,} episodes"
+    episodes = count(left, "episode")
     return f"shard {shard.number} claimed: {episodes} of {shard.env_id}"
 
 

@@ -22,6 +22,7 @@ from apps.leases import LeaseLost
 from apps.seasons.numbers import in_words, is_hidden
 from gem.evaluation.facts import Facts
 from gem.records import EpisodeRecord
+from gem.validation import messages
 
 CANCELLED = "A person cancelled it."
 """The failure of an episode that a person cancelled while it was played."""
@@ -134,7 +135,7 @@ def _log_recorded(shard: Shard, records: Sequence[EpisodeRecord]) -> None:
     elif shard.state == Shard.State.DONE:
         counted = shard.done - shard.errors
         mean = f", mean return {shard.return_sum / counted:.3f}" if counted else ""
-        episodes = "1 episode" if shard.done == 1 else f"{shard.done:,} episodes"
+        episodes = messages.count(shard.done, "episode")
         text = f"shard {shard.number} done: {episodes}{mean}"
     else:
         text = f"shard {shard.number}: {shard.done:,} of {shard.count:,} episodes"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gem
-from gem.cli.output.tables import count, table
+from gem.cli.output.tables import table
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.agents.endpoint import EndpointSpec

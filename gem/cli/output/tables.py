@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun in singular or plural: "1 turn", "1,200 turns"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def table(headings: list[str], rows: list[list[str]]) -> None:
     """Print columns of plain text, the first one aligned to the left and the others to the right."""
     widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]

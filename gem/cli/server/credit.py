@@ -7,9 +7,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from gem.cli.output.tables import count, table
+from gem.cli.output.tables import table
 from gem.cli.server import connection
 from gem.cli.server.connection import connect, print_json
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.client import Client

@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gem.cli.output.tables import count, table
+from gem.cli.output.tables import table
 from gem.cli.server import connection
 from gem.cli.server.connection import connect, print_json
 from gem.cli.server.fork import returns
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.client.schemas import ForkTree

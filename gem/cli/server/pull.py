@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from gem.cli.output.tables import count
 from gem.cli.server.connection import connect
 from gem.cli.server.progress import ProgressBar
 from gem.errors import UsageError
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.client import Client

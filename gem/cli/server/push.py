@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gem.cli.arguments import challenge as challenged
-from gem.cli.output.tables import count
 from gem.cli.server import connection
 from gem.cli.server.challenge import DOCUMENT
 from gem.cli.server.connection import connect, print_json
 from gem.cli.server.progress import ProgressBar
 from gem.errors import UsageError
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.client import Client

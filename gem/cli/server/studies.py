@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gem.cli.output.tables import count
 from gem.cli.server.connection import connect, print_json
 from gem.errors import UsageError
+from gem.validation.messages import count
 
 if TYPE_CHECKING:
     from gem.client import Client

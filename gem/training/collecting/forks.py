@@ -18,12 +18,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gem.analysis.true_advantage import turns
 from gem.credit import returns_to_go
 from gem.rng import SplitMix64, sample
 from gem.rollout import EpisodeRequest, Start
 from gem.training.collecting.batch import PlayedEpisode
 from gem.training.spec import TrainingSpec
-from gem.true_advantage import turns
 
 FORK_KEY, DRAW_KEY = 7, 8
 """What streams of random numbers are used for, besides those of `collector` and `self_play`."""

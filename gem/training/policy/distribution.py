@@ -32,7 +32,7 @@ Branch = tuple[int, tuple[int, ...], float]
 
 
 class PolicyChooser:
-    """The probabilities of a policy's responses to requests; a `gem.exact.values.Chooser`.
+    """The probabilities of a policy's responses to requests; a `gem.analysis.exact.values.Chooser`.
 
     Args:
         writer: encodes what the policy reads.

@@ -24,9 +24,9 @@ from apps.episodes.restore import restore
 from apps.lens import asking, computing, credit
 from apps.lens.models import Truth, TurnTruth
 from gem.agents import Request
+from gem.analysis.true_advantage import Outcome, true_advantage
 from gem.client import schemas
 from gem.errors import AgentStopped
-from gem.true_advantage import Outcome, true_advantage
 from tests.apps.agents import built_in
 
 pytestmark = pytest.mark.django_db

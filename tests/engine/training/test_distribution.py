@@ -9,15 +9,15 @@ import torch
 
 import gem
 from gem.agents.agent import Request
-from gem.exact.dynamics import Dynamics
-from gem.exact.values import ExactValues
+from gem.analysis.exact.dynamics import Dynamics
+from gem.analysis.exact.values import ExactValues
+from gem.analysis.true_advantage import fork, true_advantage, turns
 from gem.rollout import EpisodeRequest, rollout
 from gem.training.policy.contexts import ContextWriter, InputMode
 from gem.training.policy.distribution import PolicyChooser, response_probabilities
 from gem.training.policy.policies import load_policy
 from gem.training.policy.policy_agent import PolicyAgent
 from gem.training.policy.tokenizing_agent import CUT_OFF_ACTION
-from gem.true_advantage import fork, true_advantage, turns
 from tests.engine.training.conftest import BANDIT
 
 PUZZLE = "game:FifteenPuzzle-v0-easy"

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from gem.agents.agent import Request
+from gem.analysis.exact.dynamics import Dynamics, Key, Transition
 from gem.errors import InvalidArgument
-from gem.exact.dynamics import Dynamics, Key, Transition
 from gem.rollout import Start
 
 Distribution = Mapping[str, float]

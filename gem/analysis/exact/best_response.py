@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 from gem import registry
 from gem.agents.agent import Exchange, Request
+from gem.analysis.exact.dynamics import relevant
+from gem.analysis.exact.values import Chooser
 from gem.core import Env, Info, State
 from gem.envs.multiagent import MultiAgentEnv
 from gem.errors import InvalidArgument
-from gem.exact.dynamics import relevant
-from gem.exact.values import Chooser
 from gem.factory import make
 from gem.seats import observation_for_seat, rewards
 
