@@ -309,6 +309,8 @@ STARTS_PER_MINUTE = env.whole("STARTS_PER_MINUTE", default=20, least=1)
 
 # ---------------------------------------------------------------- people
 
+OPEN_SIGNUPS = env.switch("OPEN_SIGNUPS", default=True)
+"""Whether anybody can create an account; otherwise it takes an invitation (`manage.py invitation`)."""
 SIGNUPS_PER_HOUR = env.whole("SIGNUPS_PER_HOUR", default=30, least=1)
 """Accounts that can be created from one IP address in an hour; a classroom may share an address."""
 LOGINS_PER_MINUTE = env.whole("LOGINS_PER_MINUTE", default=8, least=1)

@@ -22,6 +22,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from apps.accounts import limits, operations, personal_data, quotas, visitors
 from apps.accounts.forms import DeleteForm, LogInForm, PasswordForm, SignUpForm, VisibilityForm, password_rules
+from apps.accounts.invitations import may_sign_up, token_of
 from apps.accounts.lanes import hashes_passwords
 from apps.accounts.models import User
 from apps.live import end_session
@@ -59,9 +60,12 @@ def login(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def signup(request: HttpRequest) -> HttpResponse:
-    """Create an account and log in."""
+    """Create an account and log in. Where sign-ups are not open, it takes an invitation."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(next_url(request))
+    if not may_sign_up(request):
+        refused = {"next": next_url(request), "had_invitation": bool(token_of(request))}
+        return render(request, "accounts/by_invitation.html", refused, status=403)
     form = SignUpForm(data=request.POST or None)
     wait = 0.0
     if request.method == "POST" and form.is_valid():
@@ -75,7 +79,8 @@ def signup(request: HttpRequest) -> HttpResponse:
             wait = refusal.wait
         else:
             return limits.remember_browser(request, HttpResponseRedirect(next_url(request)))
-    page = render(request, "accounts/signup.html", {**gate(request, form), "rules": password_rules()})
+    context = {**gate(request, form), "rules": password_rules(), "invitation": token_of(request)}
+    page = render(request, "accounts/signup.html", context)
     return _with_wait(page, wait)
 
 
@@ -230,7 +235,12 @@ def _with_wait(page: HttpResponse, wait: float) -> HttpResponse:
 
 def gate(request: HttpRequest, form: LogInForm | SignUpForm) -> dict[str, object]:
     """The template context of the login and sign-up pages."""
-    return {"form": form, "next": next_url(request), "has_played": bool(visitors.known(request))}
+    return {
+        "form": form,
+        "next": next_url(request),
+        "has_played": bool(visitors.known(request)),
+        "may_sign_up": may_sign_up(request),
+    }
 
 
 def next_url(request: HttpRequest) -> str:
