@@ -13,6 +13,7 @@ urlpatterns = [
     path("", boards.benchmark, name="benchmark"),
     path("about/", boards.rules, name="about"),
     path("scores.csv", sharing.scores, name="scores"),
+    path("scores.tex", sharing.table, name="table"),
     path("embed/", sharing.embed, name="embed"),
     path("citation.cff", sharing.cite, name="citation"),
     path("first.atom", sharing.first, name="first"),

@@ -31,10 +31,9 @@ def as_cff(benchmark: Benchmark, season: Season | None) -> str:
 
 def as_bibtex(benchmark: Benchmark, season: Season | None) -> str:
     """An entry for BibTeX."""
-    key = f"gemweb-{benchmark.name}-v{benchmark.version}{f'-season-{season.number}' if season else ''}"
     year = f"  year = {{{season.begins:%Y}}},\n" if season else ""
     return (
-        f"@misc{{{key},\n"
+        f"@misc{{{key(benchmark, season)},\n"
         f"  title = {{{_title(benchmark, season)}}},\n"
         f"  author = {{{{gemweb}}}},\n"
         f"{year}"
@@ -42,6 +41,11 @@ def as_bibtex(benchmark: Benchmark, season: Season | None) -> str:
         f"  howpublished = {{\\url{{{_address(benchmark, season)}}}}}\n"
         "}\n"
     )
+
+
+def key(benchmark: Benchmark, season: Season | None) -> str:
+    """The key of the entry for BibTeX."""
+    return f"gemweb-{benchmark.name}-v{benchmark.version}{f'-season-{season.number}' if season else ''}"
 
 
 def _title(benchmark: Benchmark, season: Season | None) -> str:

@@ -23,9 +23,10 @@ from django.views.decorators.http import conditional_page, require_GET, require_
 
 from apps.jobs.models import Job
 from apps.leaderboard.board import Row
-from apps.leaderboard.boards import citation, filters, reading
+from apps.leaderboard.boards import citation, filters, latex, reading
 from apps.leaderboard.boards.computing import benchmark_of
 from apps.leaderboard.boards.costs import Cost, costs_of
+from apps.leaderboard.boards.filters import Choice
 from apps.leaderboard.boards.keys import BoardKey
 from apps.leaderboard.boards.reading import BoardView
 from apps.leaderboard.details import scale_of
@@ -84,23 +85,38 @@ COLUMNS = (
 @require_GET
 def scores(request: HttpRequest) -> HttpResponse:
     """A board as a CSV file: all its rows in all their tiers, with the raw values beside the scores."""
-    choice = filters.read(request.GET)
-    season = choice.season_of(reading.seasons_of(choice.benchmark))
-    view = reading.read(choice.benchmark, season, env_id=choice.env_id, with_tools=choice.with_tools)
+    view = _view(filters.read(request.GET))
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    name = f"gemweb-{choice.benchmark.name}-v{choice.benchmark.version}{f'-season-{season.number}' if season else ''}"
-    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    response["Content-Disposition"] = f'attachment; filename="{citation.key(view.benchmark, view.season)}.csv"'
     writer = csv.writer(response)
     writer.writerow(COLUMNS)
     listed = view.scores
     evidence = evidence_of(listed)
-    costs = costs_of(listed, evidence, request.user, choice.env_id)
+    costs = costs_of(listed, evidence, request.user, view.env_id)
     for section in view.sections:
         for row in section.rows:
             key = row.score.job_id
             cells = _cells(row, view, costs[key], evidence[key])
             writer.writerow([*cells, section.group.value, row.score.mark])
     return response
+
+
+@never_cache
+@require_GET
+def table(request: HttpRequest) -> HttpResponse:
+    """A board as a table for LaTeX, with all rows in all their tiers."""
+    view = _view(filters.read(request.GET))
+    evidence = evidence_of(view.scores)
+    stand_ins = {use.env_id for one in evidence.values() for use in one.stand_ins(view.env_id)}
+    text = latex.as_latex(view, sorted(stand_ins))
+    response = HttpResponse(text, content_type="application/x-tex; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{citation.key(view.benchmark, view.season)}.tex"'
+    return response
+
+
+def _view(choice: Choice) -> BoardView:
+    season = choice.season_of(reading.seasons_of(choice.benchmark))
+    return reading.read(choice.benchmark, season, env_id=choice.env_id, with_tools=choice.with_tools)
 
 
 def _cells(row: Row, view: BoardView, cost: Cost, evidence: Evidence) -> list[Any]:
@@ -135,8 +151,7 @@ def _csv_text(text: str) -> str:
 def embed(request: HttpRequest) -> HttpResponse:
     """The first rows of a board as a page of its own, which any site may show in a frame."""
     choice = filters.read(request.GET)
-    season = choice.season_of(reading.seasons_of(choice.benchmark))
-    view = reading.read(choice.benchmark, season, env_id=choice.env_id, with_tools=choice.with_tools)
+    view = _view(choice)
     context = {
         "view": view,
         "rows": choice.shown(view.rows)[:MOST_EMBEDDED],

@@ -229,6 +229,27 @@ def test_the_ranking_is_a_file_for_a_spreadsheet(agents: None, client: Client) -
     assert client.get("/leaderboard/scores.csv", {"env_id": "nothing"}).status_code == 404
 
 
+def test_the_ranking_is_a_table_for_a_paper(agents: None, client: Client) -> None:
+    job = finished("random")
+    Agent.objects.filter(pk=job.agent_id).update(name="50%_of {a}\\b")
+    job.scores.filter(env_id="").update(errors=2)
+    rank_all()
+    answer = client.get("/leaderboard/scores.tex?benchmark=games")
+    text, score = answer.content.decode(), job.scores.get(env_id="")
+    version = benchmarks.load("games").version
+    assert answer["Content-Disposition"] == f'attachment; filename="gemweb-games-v{version}.tex"'
+    row = next(line for line in text.splitlines() if "50" in line)
+    cells = row.strip().removesuffix(r"\\").split(" & ")
+    assert cells[:2] == ["1", r"50\%\_of \{a\}\textbackslash{}b*"]
+    assert cells[2].startswith(f"{score.mean:.2f}")
+    assert cells[4] == str(score.n)
+    assert "some episodes are not counted" in text
+    assert rf"\cite{{gemweb-games-v{version}}}" in text
+    assert f"% @misc{{gemweb-games-v{version}," in text
+    assert text.count(r"\begin{") == text.count(r"\end{") == 2
+    assert "scores.tex?benchmark=games" in client.get("/leaderboard/?benchmark=games").text
+
+
 def test_nobody_takes_over_the_row_of_somebody_else(agents: None, client: Client) -> None:
     ada, bob = (User.objects.create_user(name) for name in ("ada", "bob"))
     of_site = finished("random")

@@ -241,6 +241,7 @@ TABLE: dict[str, Address] = {
     "leaderboard:benchmark": Address("200"),
     "leaderboard:about": Address("200"),
     "leaderboard:scores": Address("200"),
+    "leaderboard:table": Address("200"),
     "leaderboard:embed": Address("200"),
     "leaderboard:citation": Address("200"),
     "leaderboard:first": Address("200"),

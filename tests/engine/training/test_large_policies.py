@@ -171,5 +171,5 @@ def test_transformers_takes_the_answer_of_a_nano_policy_apart_from_its_prompt(ti
 
 
 def test_what_cannot_be_loaded_is_said(small: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match="is no policy that can be loaded"):
+    with pytest.raises(InvalidArgument, match="There is no folder"):
         train(read_spec({**small, "model": str(tmp_path / "nowhere")}), tmp_path / "run")
