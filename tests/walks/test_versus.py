@@ -39,7 +39,7 @@ def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
     check_looks(page)
 
     agents.get_by_role("link", name="your comparison with the agents").click()
-    expect(page.locator("#versus")).to_contain_text(re.compile(r"Your\s+episode beats\s+\d+ % of all episodes"))
+    expect(page.locator("#versus")).to_contain_text(re.compile(r"Your\s+episode beats\s+\d+\s% of all episodes"))
     page.get_by_text("What counts").click()
     expect(page.get_by_text("If you give up, your return until then counts.")).to_be_visible()
     check_looks(page)

@@ -322,7 +322,7 @@ def test_an_answer_that_cannot_be_sent_is_named() -> None:
             vector.step(["\\boxed{1}"] * 3)
 
 
-def test_the_log_of_a_process_names_the_slot_of_the_vector(tmp_path: Path) -> None:
+def test_the_log_of_a_process_names_the_slot_of_the_vector(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     logger, handler = logging.getLogger("gem.vector.sync"), logging.FileHandler(tmp_path / "log")
     logger.addHandler(handler)
     try:
@@ -332,7 +332,8 @@ def test_the_log_of_a_process_names_the_slot_of_the_vector(tmp_path: Path) -> No
     finally:
         logger.removeHandler(handler)
         handler.close()
-    assert "The environment in slot 2 failed: broken by the test" in (tmp_path / "log").read_text()
+    log = (tmp_path / "log").read_text() + capfd.readouterr().err  # a process that was not forked writes to stderr
+    assert "The environment in slot 2 failed: broken by the test" in log
 
 
 INTERRUPTED = """
