@@ -190,6 +190,19 @@ def test_the_list_and_the_leaderboard_look_right_everywhere(page: Page) -> None:
         check_looks(page)
 
 
+def test_a_menu_opens_between_the_edges_of_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto("/leaderboard/")
+    page.get_by_text("Export", exact=True).click()
+    opened = page.locator("main .menu-list")
+    expect(opened).to_be_visible()
+    expect(opened).to_be_in_viewport(ratio=1)
+    latex = opened.get_by_role("link", name="LaTeX")
+    with page.expect_download() as download:
+        latex.click()
+    assert download.value.suggested_filename.endswith(".tex")
+
+
 def _bring_into_view(page: Page, part: str) -> None:
     """Scroll to a part, at once: Playwright waits until an element stays, but a part is replaced when it is seen."""
     page.locator(f"#{part}").evaluate("part => part.scrollIntoView()")

@@ -25,4 +25,4 @@ class Command(BaseCommand):
             raise CommandError("--days has to be from 1 to 366.")
         self.stdout.write(options["base"].rstrip("/") + make_invitation(options["days"]))
         if settings.OPEN_SIGNUPS:
-            self.stderr.write("Nobody needs it now: sign-ups are open to everybody. OPEN_SIGNUPS=0 closes them.")
+            self.stderr.write("OPEN_SIGNUPS=0 is not set here. Where the site runs without it, nobody needs a link.")
