@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import json
 import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -16,6 +15,7 @@ from gem.cli.arguments import challenge as challenged
 from gem.cli.arguments import checkpoint, endpoint, tooling
 from gem.cli.output import report
 from gem.cli.output.plain import plain_scores
+from gem.cli.output.progress import show_progress
 from gem.cli.output.report import Players
 from gem.errors import EnvironmentFailure, ServerNotThere, UnknownEnvironment, UsageError
 from gem.registry import NOT_REGISTERED, REMOTE
@@ -212,7 +212,7 @@ def _play(
         )
         stack.callback(records.close)
         results = (record for record in records if record.failed_by != "budget")
-        for record in _show_progress(results, done_count, total):
+        for record in show_progress(results, done_count, total):
             if file is not None:
                 record = _write(file, record, players)  # noqa: PLW2901 (what is counted is what the file has)
             yield record
@@ -396,22 +396,3 @@ def _outcome(record: EpisodeRecord) -> Outcome:
         tokens_out=tokens_out,
         faults=faults_of(record),
     )
-
-
-def _show_progress(records: Iterator[EpisodeRecord], done_count: int, total: int) -> Iterator[EpisodeRecord]:
-    """Yield the records and print the progress to stderr, ten times a second in a terminal, else every ten seconds."""
-    is_terminal = sys.stderr.isatty()
-    interval_seconds = 0.1 if is_terminal else 10.0
-    start = last_print = time.monotonic()
-    first_count = done_count
-    for record in records:
-        yield record
-        done_count += 1
-        now = time.monotonic()
-        if now - last_print >= interval_seconds or (is_terminal and done_count == total):
-            last_print = now
-            rate = (done_count - first_count) / max(now - start, 1e-9)
-            text = f"{done_count:,} of {total:,} episodes, {rate:,.0f} per second"
-            print(f"\r{text}" if is_terminal else text, end="" if is_terminal else "\n", file=sys.stderr, flush=True)
-    if is_terminal and done_count > first_count:
-        print(file=sys.stderr)
