@@ -81,7 +81,7 @@ controls?.addEventListener("click", (event) => {
   if (!trial) return;
   const program = trial.closest("form").querySelector("[data-code]").value;
   if (!program.trim()) return;
-  window.htmx.ajax("POST", trial.dataset.trial, { target: "#trial", swap: "innerHTML", values: { program } });
+  window.htmx.ajax("POST", trial.dataset.trial, { source: "#trial", target: "#trial", swap: "innerHTML", values: { program } });
 });
 
 if (controls) controls.hidden = false;

@@ -5,6 +5,12 @@ const DRAFT = "study-plan";
 const live = document.querySelector("[data-figures]");
 const plan = document.querySelector("textarea[name=plan]");
 
+// A part asks for itself and stays in the page, so that it shows the last of several answers.
+function load(id, address, options = {}) {
+  const part = document.getElementById(id);
+  window.htmx.ajax("GET", address, { source: part, target: part, swap: "innerHTML", ...options });
+}
+
 if (plan) {
   plan.value = sessionStorage.getItem(DRAFT) ?? plan.value;
   plan.addEventListener("input", () => sessionStorage.setItem(DRAFT, plan.value));
@@ -18,10 +24,8 @@ if (live) {
     const { done, state } = now();
     const before = drawn;
     drawn = { done, state };
-    if (done !== before.done) window.htmx.ajax("GET", live.dataset.figures, { target: "#figures", swap: "outerHTML" });
-    if (state !== before.state) {
-      window.htmx.ajax("GET", location.pathname, { target: "#controls", select: "#controls", swap: "outerHTML" });
-    }
+    if (done !== before.done) load("figures", live.dataset.figures);
+    if (state !== before.state) load("controls", location.pathname, { select: "#controls > *" });
   };
   new MutationObserver(refresh).observe(live, { childList: true, subtree: true });
 }

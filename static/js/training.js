@@ -108,13 +108,22 @@ function showNewest(last) {
 }
 
 /** Until somebody chooses an update, the newest one is looked at, as often as one can follow and while nobody reads. */
-let followed = 0;
+let newest = 0;
+let followed = -FOLLOW_MS;
+let toFollow = 0;
 function follow(update) {
+  newest = update;
+  if (!update || !slider() || toFollow) return;
+  toFollow = setTimeout(showFollowed, Math.max(0, followed + FOLLOW_MS - performance.now()));
+}
+
+function showFollowed() {
+  toFollow = 0;
   const isRead = document.getElementById("looked-at").matches(":focus-within, :has(details[open])");
-  if (!update || !slider() || isRead || performance.now() - followed < FOLLOW_MS) return;
+  if (isRead || !("follow" in page.dataset)) return;
   followed = performance.now();
-  slider().value = update;
-  showUpdate(update);
+  slider().value = newest;
+  showUpdate(newest);
 }
 
 /** Look at the update under the cursor. */
@@ -138,7 +147,7 @@ function showUpdate(update) {
   nameUpdate(update);
   const seed = page.dataset.seed === undefined ? "" : `?seed=${page.dataset.seed}`;
   const source = `${page.dataset.updates}${update}/${seed}`;
-  htmx.ajax("GET", source, { target: "#looked-at", swap: "outerHTML" });
+  htmx.ajax("GET", source, { source: "#looked-at", target: "#looked-at", swap: "innerHTML" });
 }
 
 let waiting = 0;
@@ -152,15 +161,25 @@ document.addEventListener("input", (event) => {
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-look]");
-  if (button) look(button.dataset.look);
+  if (!button) return;
+  const { look: update, lookSeed: seed } = button.dataset;
+  if (seed === undefined) {
+    look(update);
+  } else {
+    chooseSeed(seed);
+    showUpdate(update);
+  }
 });
 
 document.addEventListener("htmx:afterSwap", (event) => {
   const seed = event.target.querySelector?.("[data-shown-seed]")?.dataset.shownSeed;
-  if (seed === undefined || seed === page.dataset.seed) return;
+  if (seed !== undefined && seed !== page.dataset.seed) chooseSeed(seed);
+});
+
+function chooseSeed(seed) {
   page.dataset.seed = seed;
   keep("seed", seed);
-});
+}
 
 // ---------------------------------------------------------------- axis, seeds and smoothing
 

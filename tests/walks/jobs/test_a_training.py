@@ -4,7 +4,7 @@ import re
 from importlib.util import find_spec
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.walks.conftest import check_looks
 
@@ -52,6 +52,8 @@ def test_a_policy_learns_on_an_open_page(logged_in: Page, expected: list[str]) -
         expect(page.get_by_role("button", name=over, exact=True)).to_be_hidden()
     expect(page.get_by_role("link", name="Fork with changes")).to_have_attribute("href", re.compile("parent_update=2$"))
 
+    expect(page.get_by_role("heading", name="Episodes of update 2")).to_be_visible()
+
     page.get_by_role("button", name="Turns", exact=True).click()
     expect(page).to_have_url(re.compile("x=turns"))
     page.locator("#look-at").fill("1")
@@ -62,6 +64,15 @@ def test_a_policy_learns_on_an_open_page(logged_in: Page, expected: list[str]) -
     later = page.locator("#look-after")
     update = later.get_attribute("data-look") or ""
     later.click()
+    expect(page.get_by_role("heading", name=f"Episodes of update {update}")).to_be_visible()
+    slow: list[Route] = []
+    page.route("**/updates/1/*", lambda route: slow.append(route))  # noqa: PLW0108 - the browser wants a function of ours
+    with page.expect_request("**/updates/1/*"):
+        page.locator("#look-before").click()
+    page.locator("#look-at").fill(update)  # before the answer about update 1 is there
+    expect(page).to_have_url(re.compile(f"update={update}"))
+    with page.expect_response(f"**/updates/{update}/*"):
+        slow[0].continue_()
     expect(page.get_by_role("heading", name=f"Episodes of update {update}")).to_be_visible()
     expect(page.locator("#look-at")).to_have_value(update)
     source = page.locator("[data-curves]").get_attribute("data-curves")
