@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -19,7 +20,7 @@ class Result(NamedTuple):
     """The same for programs, in the form that `Tool.answer` says."""
 
 
-class Tool(BaseModel):
+class Tool(BaseModel, ABC):
     """A tool. Its fields are its arguments, and its docstring tells agents what it does."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
@@ -27,13 +28,13 @@ class Tool(BaseModel):
     answer: ClassVar[type[BaseModel]]
     only_reads: ClassVar[bool] = True
 
+    @abstractmethod
     async def run(self, client: AsyncClient) -> Result:
         """Do it.
 
         Raises:
             ClientError: if the site refuses.
         """
-        raise NotImplementedError
 
     @classmethod
     def description(cls) -> str:

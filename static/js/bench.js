@@ -81,7 +81,8 @@ controls?.addEventListener("click", (event) => {
   if (!trial) return;
   const program = trial.closest("form").querySelector("[data-code]").value;
   if (!program.trim()) return;
-  window.htmx.ajax("POST", trial.dataset.trial, { source: "#trial", target: "#trial", swap: "innerHTML", values: { program } });
+  const place = { source: "#trial", target: "#trial", swap: "innerHTML" };
+  window.htmx.ajax("POST", trial.dataset.trial, { ...place, values: { program } });
 });
 
 if (controls) controls.hidden = false;
