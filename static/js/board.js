@@ -48,19 +48,18 @@ function sendNow(action) {
   form().requestSubmit();
 }
 
-function sendTyped() {
-  if (!busy && !running() && !waiting()) form().requestSubmit();
-}
+/** Whether an action that is sent now would be refused or would overtake another one. */
+const mustWait = () => busy || running() || waiting();
 
 /** A control of the tool bench has written an action. */
 document.addEventListener("say:send", ({ detail }) => {
-  if (!field() || busy || running() || waiting()) return;
-  field().value = detail;
-  sendTyped();
+  if (field() && !mustWait()) sendNow(detail);
 });
 
+/** What was typed is sent by enter.js or by the button; while it must wait, it stays in the field. */
 document.addEventListener("submit", (event) => {
-  if (event.target === form() && waiting()) {
+  if (event.target === form() && mustWait()) {
+    extra = null;
     event.preventDefault();
     event.stopImmediatePropagation();
   }
@@ -215,16 +214,7 @@ document.addEventListener("mousedown", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  const lines = event.target === field() && field().hasAttribute("data-lines"); // in a program, Enter starts a new line
-  if (lines && event.key === "Enter" && (event.ctrlKey || event.metaKey)) sendTyped();
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || lines) return;
-  if (event.target === field()) {
-    if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      sendTyped();
-    }
-    return;
-  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.target.matches("input, textarea, select, [contenteditable], summary")) return;
   const onBoard = panel?.contains(event.target);
   if (!onBoard && event.target !== document.body) return;

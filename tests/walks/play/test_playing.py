@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.walks.conftest import check_looks
 from tests.walks.play.beginning import begin
@@ -50,6 +50,19 @@ def test_by_mouse(page: Page, env_id: str) -> None:
     expect(page.locator("[data-say]")).to_have_attribute("placeholder", action)
     expect(page.locator("#scoreline")).to_contain_text(re.compile(r"Turn\s*2"))
     check_looks(page)
+
+
+def test_enter_sends_before_the_other_scripts_are_there(page: Page) -> None:
+    env_id = "game:GuessTheNumber-v0-hard"
+    start(page, env_id)
+    held: list[Route] = []
+    page.route(re.compile(r"/js/board\.[^/]*js$"), lambda route: route.continue_() if held else held.append(route))
+    page.reload(wait_until="commit")
+    field = page.get_by_label("Action")
+    field.fill(TYPED[env_id])
+    field.press("Enter")
+    expect(page.locator("#t1")).to_be_visible()
+    expect(field).to_have_value("")
 
 
 @pytest.mark.parametrize("env_id", GAMES)
