@@ -25,6 +25,9 @@ const form = () => document.getElementById("say");
 const queue = [];
 let busy = false;
 let extra = null;
+let sent = null; // the text of the turn that is on its way
+let again = null; // a text for which Enter was pressed meanwhile
+let hintIsDue = false; // a hint was asked for meanwhile
 let awaited = null; // the seq of a turn that was played but not yet drawn by the socket
 let overdue = null;
 
@@ -53,16 +56,19 @@ const mustWait = () => busy || running() || waiting();
 
 /** A control of the tool bench has written an action. */
 document.addEventListener("say:send", ({ detail }) => {
-  if (field() && !mustWait()) sendNow(detail);
+  if (field() && !running() && !waiting()) sendNow(detail);
 });
 
-/** What was typed is sent by enter.js or by the button; while it must wait, it stays in the field. */
+/**
+ * What was typed is sent by enter.js or by the button. If it must wait, it stays in the field, and is sent as soon as the
+ * turn on its way is drawn, unless it was changed. Pressing Enter twice sends once.
+ */
 document.addEventListener("submit", (event) => {
-  if (event.target === form() && mustWait()) {
-    extra = null;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-  }
+  if (event.target !== form() || !mustWait()) return;
+  again = busy && !waiting() && field().value !== sent ? field().value : null;
+  extra = null;
+  event.preventDefault();
+  event.stopImmediatePropagation();
 }, true);
 
 /** Whether actions go through the field. On other pages (home) a cell is an ordinary submit button. */
@@ -74,24 +80,27 @@ document.addEventListener("htmx:configRequest", (event) => {
   delete event.detail.parameters.act; // the button that was pressed last; its action is in the field
   if (extra) event.detail.parameters[extra.name] = extra.value;
   extra = null;
+  sent = event.detail.parameters.action;
 });
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (event.detail.elt === form()) busy = true;
-  else if (event.detail.elt.matches("[data-hint-button]") && (busy || running())) event.preventDefault();
+  else if (event.detail.elt.matches("[data-hint-button]") && (busy || running())) {
+    hintIsDue = true;
+    event.preventDefault();
+  }
 });
 
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.elt.id !== "say") return;
-  const { requestConfig, xhr } = event.detail;
+  const { xhr } = event.detail;
   if (![200, 202, 204].includes(xhr.status)) { // the turn was refused, so the text stays
-    queue.length = 0;
+    forget();
     busy = false;
     return;
   }
   const text = field();
   if (text) {
-    const sent = requestConfig.parameters.action;
     if (text.value === sent) text.value = "";
     if (!document.querySelector("[data-messages], [data-bench]")) text.placeholder = sent; // a conversation shows the message itself
   }
@@ -100,15 +109,34 @@ document.addEventListener("htmx:afterRequest", (event) => {
   goOn();
 });
 
-/** Send the next queued action as soon as the last one is drawn. */
+/** What waited assumed that the turn was played. */
+function forget() {
+  queue.length = 0;
+  again = null;
+  hintIsDue = false;
+}
+
+/** Do what waited as soon as the last turn is drawn. */
 function goOn() {
   if (awaited !== null && shown() >= awaited) {
     awaited = null;
     clearTimeout(overdue);
     busy = false;
   }
-  if (document.querySelector("#notice [data-problem]")) queue.length = 0; // the queued actions assumed that the turn was played
-  if (queue.length) setTimeout(() => !busy && !running() && sends() && queue.length && sendNow(queue.shift()), 0);
+  if (document.querySelector("#notice [data-problem]")) forget();
+  setTimeout(doNext, 0);
+}
+
+function doNext() {
+  if (busy || running() || !sends()) return;
+  if (queue.length) sendNow(queue.shift());
+  else if (again !== null) {
+    if (field().value === again) form().requestSubmit();
+    again = null;
+  } else if (hintIsDue) {
+    hintIsDue = false;
+    document.querySelector("[data-hint-button]")?.click();
+  }
 }
 
 const composing = composer({ panel, field, send, ready: sends });
@@ -325,17 +353,20 @@ function drawn() {
   }
 }
 
-/** Undo opens the page of another episode: the cell that had the focus last is noted for it. */
-document.addEventListener("htmx:beforeOnLoad", ({ detail }) => {
-  const page = detail.xhr.getResponseHeader("HX-Redirect");
-  if (page && detail.elt.querySelector("[data-undo]")) sessionStorage.setItem(UNDONE, JSON.stringify({ page, at }));
+/**
+ * Undo opens the page of another episode: the cell that had the focus last is noted for it. It is noted before the request,
+ * because the socket may bring news that replace the form before the answer is there.
+ */
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  if (!detail.elt.querySelector("[data-undo]")) return;
+  sessionStorage.setItem(UNDONE, JSON.stringify({ from: location.href, at }));
 });
 
 /** After Undo the focus is where the next action is chosen or typed. */
 function goOnAfterUndo() {
   const undone = JSON.parse(sessionStorage.getItem(UNDONE));
   sessionStorage.removeItem(UNDONE);
-  if (undone?.page !== location.pathname) return;
+  if (!undone || undone.from !== document.referrer) return;
   at = undone.at;
   if (rows()[at[0]]?.[at[1]]) focusCell();
   else [...document.querySelectorAll(TYPED)].find((place) => place.checkVisibility())?.focus({ preventScroll: true });

@@ -20,6 +20,8 @@ LOOKS = [(390, "light"), (390, "dark"), (1280, "dark"), (1280, "light")]
 """The widths and colour schemes in which every page has to look right; the last is how a walk goes on."""
 PASSWORD = "correct horse battery"
 PATIENCE_MS = 30_000
+LATENCY_MS = int(os.environ.get("WALKS_LATENCY_MS", "0"))
+"""How long each answer takes to reach the browser, and nothing is cached: what a walk must not depend on."""
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -197,7 +199,13 @@ def log_in(page: Page, name: str, password: str = PASSWORD) -> None:
 
 
 def listen(page: Page, complaints: list[str]) -> None:
-    """Write down everything the browser complains about."""
+    """Write down everything the browser complains about; on a slow network, if `LATENCY_MS` says so."""
+    if LATENCY_MS:
+        network = page.context.new_cdp_session(page)
+        network.send("Network.enable")
+        network.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        speed = {"offline": False, "latency": LATENCY_MS, "downloadThroughput": -1, "uploadThroughput": -1}
+        network.send("Network.emulateNetworkConditions", speed)
     page.on("console", lambda said: _complain(complaints, said.type, said.text))
     page.on("pageerror", lambda error: complaints.append(f"script error: {error}"))
     page.on("requestfailed", lambda request: _lost(complaints, request.url, request.failure or ""))

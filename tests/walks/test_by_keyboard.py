@@ -181,6 +181,7 @@ def test_a_job_is_submitted_and_cancelled_through_its_dialog(logged_in: Page, sl
 def test_a_replay_is_scrubbed(page: Page) -> None:
     page.goto("/episodes/?source=all&outcome=won")
     page.locator("main tbody a[href^='/episodes/']").first.press("Enter")
+    page.wait_for_load_state()
     scrubber = page.get_by_role("slider", name="Turn")
     last = scrubber.get_attribute("max")
     tab_to(page, scrubber)

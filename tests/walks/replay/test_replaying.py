@@ -166,6 +166,7 @@ def test_one_plays_on_from_any_turn(page: Page, address: str) -> None:
     page.get_by_role("button", name="Fork from here").click()
     expect(page.get_by_label("Action")).to_be_visible()
     expect(page.locator("#turns li")).to_have_count(1)
+    expect(page.locator("[data-live]")).to_be_attached()
     page.locator("#board button.cell[data-alt]").first.click(button="right")
     expect(page.locator("#t2")).to_be_visible()
     page.goto(f"{address}forks/1/")
