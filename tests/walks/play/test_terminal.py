@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from gem.sandbox.shell import obstacle
 from tests.walks.conftest import check_looks
+from tests.walks.page_rules import violations
 from tests.walks.play.beginning import begin
 
 SHELL = "terminal:Shell-v0-easy"
@@ -58,6 +59,7 @@ def test_an_agent_works_in_a_shell_live(page: Page) -> None:
 def test_a_terminal_looks_right_everywhere(page: Page) -> None:
     begin(page, SHELL)
     for command in (
+        "seq 1 20",
         "ls -la --color=always",
         "nosuchcommand",
         "for i in 1 2 3; do printf '\\033[3%dmcolor %d\\033[0m ' $i $i; done",
@@ -66,6 +68,9 @@ def test_a_terminal_looks_right_everywhere(page: Page) -> None:
         type_command(page, command)
         expect(page.locator("#turns li")).to_have_count(number + 1)
     check_looks(page)
+    page.goto("/play/watch/")
+    expect(page.locator(".screen").first).to_contain_text("color 3")
+    assert not violations(page)
 
 
 def test_words_are_searched_for_and_options_chosen_by_mouse_and_keyboard(page: Page) -> None:
