@@ -24,6 +24,7 @@ import torch
 from gem import credit
 from gem.credit import ALGORITHMS
 from gem.errors import GemError, InvalidArgument
+from gem.training.allocator import keep_freed_memory
 from gem.training.checkpoints import checkpoint
 from gem.training.collecting.batch import RolloutBatch, mean
 from gem.training.collecting.collector import Collector, capacity_of
@@ -72,6 +73,7 @@ def train(spec: TrainingSpec, path: Path | str, on_update: Callable[[Metrics], N
     if not isinstance(spec, TrainingSpec):
         raise InvalidArgument(f"train takes a TrainingSpec, such as read_spec({{...}}) makes, not {spec!r:.80}.")
     torch.set_num_threads(spec.threads)
+    keep_freed_memory()
     device = choose_device(spec)
     processes = Processes(device)
     folder = RunFolder(path)
