@@ -38,6 +38,12 @@ htmx.createWebSocket = (address) => {
   reached.set(stream, after);
   url.searchParams.set("after", after);
   const socket = new WebSocket(url);
+  // An element that is replaced closes its socket, which would be an error before the connection is there.
+  socket.close = (...reason) => {
+    const close = () => WebSocket.prototype.close.apply(socket, reason);
+    if (socket.readyState === WebSocket.CONNECTING) socket.addEventListener("open", close, { once: true });
+    else close();
+  };
   newest.set(stream, socket);
   return socket;
 };

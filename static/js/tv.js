@@ -2,11 +2,18 @@
 
 const screen = () => document.getElementById("tv-screen");
 
+function showNext() {
+  const on = screen().dataset.on;
+  const address = screen().getAttribute("hx-get").split("?")[0];
+  return window.htmx.ajax("GET", on ? `${address}?after=${on}` : address, { target: "#tv-screen", swap: "outerHTML" });
+}
+
+// Each waits for the one before, whose answer says what is on.
+let shown = Promise.resolve();
+
 const does = {
   next() {
-    const on = screen().dataset.on;
-    const address = screen().getAttribute("hx-get").split("?")[0];
-    window.htmx.ajax("GET", on ? `${address}?after=${on}` : address, { target: "#tv-screen", swap: "outerHTML" });
+    shown = shown.then(showNext).catch(() => {});
   },
   full() {
     if (document.fullscreenElement) document.exitFullscreen();

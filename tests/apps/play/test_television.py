@@ -1,4 +1,4 @@
-"""TV mode: the episode that is on stays until it ends, and the most watched one is next."""
+"""TV mode: the episode that is on stays until it ends, the most watched one is on first, and next are all others."""
 
 from __future__ import annotations
 
@@ -39,3 +39,12 @@ def test_the_most_watched_is_on_and_stays_until_it_ends(monkeypatch: pytest.Monk
     person.client.post(f"/play/{quiet.pk}/abandon/")
     assert on(f"?stay={quiet.pk}&after=%00") == ""
     assert "Leave" in tight(Client().get("/play/watch/tv/"))
+
+
+def test_next_goes_through_all_of_them() -> None:
+    person = Person()
+    newest_first = [person.begin(GUESS).pk for _ in range(3)][::-1]
+    shown = [newest_first[0]]
+    for _ in range(3):
+        shown.append(on(f"?after={shown[-1]}"))
+    assert shown == [*newest_first, newest_first[0]]

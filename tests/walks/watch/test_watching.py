@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Response, expect
 
 from tests.walks.conftest import check_looks, move
+from tests.walks.play.beginning import begin
 
 
 def start(
@@ -96,3 +97,20 @@ def test_the_lobby_leads_to_what_runs(page: Page) -> None:
     episode = address.rstrip("/").rpartition("/")[2]
     page.locator(f"#episode-{episode}").get_by_role("link", name=re.compile("^Watch")).click()
     expect(page).to_have_url(re.compile(episode))
+
+
+def test_tv_goes_on_once_for_each_press(page: Page) -> None:
+    for seed in range(3):
+        begin(page, "game:GuessTheNumber-v0-hard", seed)
+    page.goto("/play/watch/tv/")
+    expect(page.locator("#tv-screen .board")).to_be_visible()
+    skipped: set[str] = set()
+
+    def is_third(response: Response) -> bool:
+        skipped.update(re.findall(r"tv/\?after=(\w+)", response.url))
+        return len(skipped) == 3
+
+    with page.expect_response(is_third):
+        for _ in range(3):  # faster than the answers come
+            page.keyboard.press("n")
+    expect(page.locator("#tv-screen .board")).to_be_visible()
