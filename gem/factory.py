@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
 from gem.compat.arguments import translated
@@ -55,7 +56,8 @@ def make(env_id: str, **kwargs: Any) -> Env:
     check_arguments(factory, [name for name in kwargs if name in arguments], env_id, other_names)
     check_arguments(factory, [name for name in env_spec.kwargs if name in arguments], f"{env_id}, as it is registered,")
     check_numbers(factory, arguments)
-    env = _call_factory(env_id, factory, arguments, kwargs)
+    with _undisturbed_rng(env_spec, factory):
+        env = _call_factory(env_id, factory, arguments, kwargs)
     if seed is not None:
         env.unwrapped._next_seed = check_seed(seed)  # noqa: SLF001 (the class may not have an argument for it)
     env.unwrapped.spec = env_spec
@@ -119,6 +121,17 @@ def _call_factory(
     from gem.compat.adapter import GemEnvAdapter  # noqa: PLC0415 (only for environments that define reset themselves)
 
     return GemEnvAdapter(env)
+
+
+def _undisturbed_rng(env_spec: EnvSpec, factory: Callable[..., object]) -> AbstractContextManager[None]:
+    """Return a context in which `factory` may draw from the generators of the process without disturbing anyone."""
+    if isinstance(factory, type) and issubclass(factory, Env) and _keeps_contract(factory):
+        return nullcontext()
+    if not env_spec.may_hold_rng:
+        return nullcontext()
+    from gem.compat.global_rng import nothing_installed  # noqa: PLC0415 (only for environments written for GEM)
+
+    return nothing_installed()
 
 
 def _keeps_contract(env_class: type[Env]) -> bool:

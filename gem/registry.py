@@ -91,6 +91,11 @@ class EnvSpec:
         return isinstance(factory, type) and issubclass(factory, Env) and factory.reads_tape(**self.kwargs)
 
     @property
+    def may_hold_rng(self) -> bool:
+        """Whether others may have to wait while it acts, because it draws from generators that the process shares."""
+        return self.cost == "fast" or not self.has_declared_cost
+
+    @property
     def category(self) -> str:
         """The part of the id before the colon, such as game, math or code; `custom` if there is no colon."""
         return self.id.partition(":")[0] if ":" in self.id else "custom"

@@ -135,7 +135,7 @@ class GemEnvAdapter(EnvWrapper):
     def _has_own_rng(self) -> bool:
         """Whether the environment gets generators of its own, for which other environments wait while it acts."""
         spec = self.env.spec
-        return spec is None or spec.cost == "fast" or not spec.has_declared_cost
+        return spec is None or spec.may_hold_rng
 
     def _installed_rng(self, seed: int | None = None) -> AbstractContextManager[None]:
         return self._rng_state.installed(seed) if self._has_own_rng else nullcontext()

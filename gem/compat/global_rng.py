@@ -25,6 +25,17 @@ _lock = threading.RLock()
 """A lock that is held while the states of an environment are installed."""
 
 
+@contextmanager
+def nothing_installed() -> Iterator[None]:
+    """Wait until no environment has its states installed, and let none install them during the block.
+
+    For the constructor of an environment: what it draws comes from the generators of the process, as in GEM, and never
+    from the states of an environment that acts in another thread.
+    """
+    with _lock:
+        yield
+
+
 def set_seed(seed: int | None = None) -> None:
     """Seed Python's global generator, and NumPy's if NumPy is imported. In GEM it is `gem.utils.seeding.set_seed`.
 

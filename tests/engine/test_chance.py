@@ -141,6 +141,38 @@ def test_threads_that_each_have_one_do_not_disturb_one_another() -> None:
     assert [played[seed] for seed in range(4)] == expected
 
 
+def test_one_is_made_while_another_acts_and_draws_nothing_of_its() -> None:
+    class Pausing(Dice):
+        """Lets others be made between its two draws, if they can."""
+
+        made = threading.Event()
+        acts = threading.Event()
+
+        def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+            if seed is not None:
+                first = super().reset(seed)[0]
+                self.acts.set()
+                self.made.wait(timeout=0.2)
+                return f"{first} {random.random()}", {}
+            return super().reset(seed)
+
+    def make_others() -> None:
+        Pausing.acts.wait(timeout=20)
+        gem.make(DICE)
+        Pausing.made.set()
+
+    gem.register("custom:Pausing-v0", Pausing)
+    env = gem.make("custom:Pausing-v0")
+    thread = threading.Thread(target=make_others)
+    thread.start()
+    observation = env.reset(seed=3)[0]
+    thread.join()
+    random.seed(3)
+    drawn = [random.randint(1, 1000), random.choice(range(1000))]
+    assert observation == f"{drawn} {random.random()}"
+    assert Pausing.made.is_set(), "it waits, and is made then"
+
+
 def test_a_slow_one_does_not_hold_up_the_others() -> None:
     class Meeting(Dice):
         """Two of them have to be in `step` at the same time."""

@@ -64,7 +64,8 @@ def _select_exams(exams: list[EpisodeRow], chosen: EpisodeRow, max_rows: int) ->
 
 def _with_turns(samples: QuerySet[Sample], viewer: Viewer) -> QuerySet[Sample]:
     samples = samples.filter(episode__in=Episode.objects.visible_to(viewer))
-    return samples.select_related("episode").prefetch_related("episode__seats", "episode__turns").order_by("update")
+    samples = samples.select_related("episode").prefetch_related("episode__seats", "episode__turns")
+    return samples.order_by("update", "group", "episode__slot", "pk")
 
 
 def _row(sample: Sample) -> EpisodeRow:

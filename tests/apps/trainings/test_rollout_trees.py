@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import F
 from django.test import Client
 from pytest_django.fixtures import Settings
 
@@ -79,6 +80,12 @@ def test_what_episodes_share_is_one_branch(job: Job) -> None:
     assert first.mean == pytest.approx(sum(each.reached for each in first.rows) / 4)
     assert first.only is None
     assert group.branches[1].only == group.branches[1].ends[0]
+
+
+def test_groups_have_their_order_wherever_their_rows_lie(job: Job) -> None:
+    assert [group.seed for group in pages.samples(job, 1, AnonymousUser())["groups"]] == [SEED, 0, 1]
+    job.samples.update(group=10 - F("group"))
+    assert [group.seed for group in pages.samples(job, 1, AnonymousUser())["groups"]] == [1, 0, SEED]
 
 
 def test_every_episode_is_at_exactly_one_end(job: Job) -> None:
