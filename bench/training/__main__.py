@@ -291,10 +291,22 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="write the rows into this file as JSON as well")
     parser.add_argument("--recipe", metavar="NAME", help="train this recipe, and compare with what it promises")
     parser.add_argument("--record", action="store_true", help="with --recipe: write down what it reaches")
+    parser.add_argument(
+        "--held-out",
+        metavar="JSON",
+        type=json.loads,
+        help="with --recipe: play the held-out episodes with these arguments of the environment",
+    )
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if arguments.recipe:
-        return check(arguments.recipe, arguments.seeds, record=arguments.record, folder=arguments.folder)
+        return check(
+            arguments.recipe,
+            arguments.seeds,
+            record=arguments.record,
+            folder=arguments.folder,
+            held_out_kwargs=arguments.held_out,
+        )
     rows = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)

@@ -20,7 +20,7 @@ def test_a_visitor_plays_a_ranked_seed_and_is_compared(page: Page) -> None:
     expect(page.get_by_role("heading", name="You against the agents")).to_be_visible()
     expect(page.locator("#rows tr[id^=score-]")).to_have_count(2)
     page.get_by_label("Environment", exact=True).select_option(ENV_ID)
-    page.get_by_role("button", name="Show").click()
+    page.get_by_role("button", name="Filter").click()
     expect(page.locator("#versus")).to_contain_text("You have not played a ranked seed yet.")
     check_looks(page)
 
