@@ -1,8 +1,8 @@
 """Recipes: specifications to begin a training with, and what they reached, as JSON files in `recipes/`.
 
-Besides the specification, a recipe has a sentence about its purpose (`summary`), the result to expect (`expected`) and
-whether it was run here (`status`: "reproduced here", or what it needs). What `python -m bench.training --recipe NAME
---record` has measured stands in a file of its own (`results`), and is what to expect then.
+Besides the specification, a recipe has a sentence about its purpose (`summary`) and whether it was run here (`status`:
+"reproduced here", or what it needs). What to expect is what `python -m bench.training --recipe NAME --record` measured,
+which stands in a file of its own (`results`); a recipe without one says it itself (`expected`).
 
 A file with a table `recipes` holds several recipes. Each entry of the table has a name, the settings that it changes in
 the file's specification, and optionally a summary. `{env_id}` in a summary stands for the recipe's environment.
