@@ -1,7 +1,6 @@
 """Signing up, logging in and out."""
 
 import math
-from collections.abc import AsyncIterator
 
 from django.conf import settings
 from django.contrib import auth, messages
@@ -25,11 +24,9 @@ from apps.accounts.forms import DeleteForm, LogInForm, PasswordForm, SignUpForm,
 from apps.accounts.invitations import may_sign_up, token_of
 from apps.accounts.lanes import hashes_passwords
 from apps.accounts.models import User
+from apps.downloads import download
 from apps.live import end_session
-from apps.live.threads import DatabaseThreads
 
-in_thread = DatabaseThreads(2, "export").run
-"""Runs the steps of exports, a few at a time."""
 LOOPBACK = {"127.0.0.1", "::1"}
 
 
@@ -163,20 +160,12 @@ def export(request: HttpRequest) -> HttpResponseBase:
     except limits.TooOften as refusal:
         messages.error(request, str(refusal))
         return _with_wait(render(request, "accounts/account.html", _account_page(request.user)), refusal.wait)
-    return archive_of(request.user)
+    return archive_of(request, request.user)
 
 
-def archive_of(user: User) -> StreamingHttpResponse:
+def archive_of(request: HttpRequest, user: User) -> StreamingHttpResponse:
     """The download of everything that belongs to an account, which is written while it is sent."""
-    response = StreamingHttpResponse(_stream(user), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="gemweb-{user.pk}.zip"'
-    return response
-
-
-async def _stream(user: User) -> AsyncIterator[bytes]:
-    pieces = personal_data.archive_of(user)
-    while (piece := await in_thread(next, pieces, None)) is not None:
-        yield piece
+    return download(request, personal_data.archive_of(user), f"gemweb-{user.pk}.zip", "application/zip")
 
 
 @hashes_passwords

@@ -38,6 +38,11 @@ def network(request: HttpRequest) -> str:
     return network_of(request.META.get("REMOTE_ADDR", ""))
 
 
+def share_of(request: HttpRequest) -> str:
+    """Whose limits and turns a request shares: those of its account, or of all visitors of its network."""
+    return f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{network(request)}"
+
+
 def address(request: HttpRequest) -> str:
     """The network of a person without an account, hashed; empty for people with an account."""
     if request.user.is_authenticated:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
@@ -19,6 +16,7 @@ from apps.agents import uploads
 from apps.agents.forms import UploadForm
 from apps.agents.models import Agent, Upload
 from apps.agents.operations import TooManyAgents
+from apps.downloads import download
 from apps.htmx import wants_part
 from apps.zips import ExportedFile, content_of, stored_size, streamed
 from gem.training.checkpoints.archive import POLICY_FILES
@@ -31,10 +29,10 @@ def weights(request: HttpRequest, slug: str) -> HttpResponseBase:
     agent = Agent.objects.checkpoints().visible_to(request.user).filter(slug=slug).first()
     if agent is None:
         raise Http404("There is no such checkpoint, or it is private.")
-    return archive_of(agent)
+    return archive_of(request, agent)
 
 
-def archive_of(agent: Agent) -> HttpResponseBase:
+def archive_of(request: HttpRequest, agent: Agent) -> HttpResponseBase:
     """A response that downloads a checkpoint.
 
     Raises:
@@ -45,15 +43,7 @@ def archive_of(agent: Agent) -> HttpResponseBase:
     paths = {f"{agent.slug}/{path.name}": path for path in sorted(agent.weights.path.iterdir())}
     length = stored_size({name: path.stat().st_size for name, path in paths.items()})
     files = (ExportedFile(name, content_of(path), compressed=False) for name, path in paths.items())
-    response = StreamingHttpResponse(_stream(streamed(files)), content_type="application/zip")
-    response["Content-Length"] = str(length)
-    response["Content-Disposition"] = f'attachment; filename="{agent.slug}.zip"'
-    return response
-
-
-async def _stream(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-        yield piece
+    return download(request, streamed(files), f"{agent.slug}.zip", "application/zip", length)
 
 
 @never_cache

@@ -58,9 +58,7 @@ def check_report(request: HttpRequest) -> None:
         TooOften: above `REPORTS_PER_HOUR`.
     """
     size = settings.REPORTS_PER_HOUR
-    user_id = request.user.pk
-    whose = f"user:{user_id}" if user_id else f"from:{visitors.network(request)}"
-    wait = take(f"report:{whose}", size, size / HOUR)
+    wait = take(f"report:{visitors.share_of(request)}", size, size / HOUR)
     if wait > 0:
         raise TooOften(f"There were too many reports. Yours was not sent. Try again in {in_words(wait)}.", wait)
 

@@ -159,7 +159,7 @@ def recorded_results(request: HttpRequest, name: str) -> HttpResponseBase:
     plan = next((plan for plan in all_studies() if plan.name == name), None)
     if plan is None:
         raise Http404(f"There is no study {name}.")
-    return exports.archive(plan.name, plan, FolderResults(plan))
+    return exports.archive(request, plan.name, plan, FolderResults(plan))
 
 
 # ------------------------------------------------------------------ one that somebody has started
@@ -207,7 +207,7 @@ def results(request: HttpRequest, study_id: str) -> HttpResponseBase:
     """Download the plan and the results that are there."""
     study = _find(request, study_id)
     plan = study.plan
-    return exports.archive(exports.name_of(study, plan), plan, results_of(study, plan))
+    return exports.archive(request, exports.name_of(study, plan), plan, results_of(study, plan))
 
 
 Button: TypeAlias = Callable[[HttpRequest, Study, User], HttpResponse]

@@ -6,17 +6,17 @@ and do not include it: the page polls it while the training runs.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from apps.downloads import download
 from apps.jobs.models import Job
 from apps.trainings.records import folder_of
 
@@ -57,9 +57,7 @@ def log_file(request: HttpRequest, job_id: str) -> HttpResponseBase:
         file = log_of(job_id).open("rb")
     except FileNotFoundError as error:
         raise Http404("This training has no log yet.") from error
-    response = StreamingHttpResponse(_stream(file), content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="training-{job_id}.log"'
-    return response
+    return download(request, _pieces(file), f"training-{job_id}.log", "text/plain; charset=utf-8")
 
 
 def tail_of(job_id: str) -> str:
@@ -88,7 +86,7 @@ def log_of(job_id: str) -> Path:
     return folder_of(job_id) / LOG_NAME
 
 
-async def _stream(file: IO[bytes]) -> AsyncIterator[bytes]:
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
     with file:
-        while chunk := await asyncio.to_thread(file.read, CHUNK):
+        while chunk := file.read(CHUNK):
             yield chunk

@@ -251,7 +251,7 @@ def checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpResponseBa
     found = checkpoints.filter(update=number).select_related("agent__weights").first()
     if found is None:
         raise Http404("There is no such checkpoint.")
-    return archive_of(found.agent)
+    return archive_of(request, found.agent)
 
 
 @button

@@ -264,7 +264,7 @@ async def test_a_thousand_listeners_cost_one_read() -> None:
     row = Row()
     feed = Feed("row:1", "watch", row.read)
     pages = [Page(feed, 0) for _ in range(1000)]
-    await asyncio.sleep(0.01)
+    await settle(lambda: feed.reads > 0 and all(page.listener.idle for page in pages))
     before = feed.reads
     row.seq = 1
     feed.hear(1)
@@ -331,10 +331,9 @@ async def test_a_database_that_is_away_is_asked_again(monkeypatch: pytest.Monkey
     row = Row()
     row.seq, row.fails = 3, 3
     page = Page(Feed("row:1", "watch", row.read), 0)
-    for _ in range(100):
-        if page.seq == 3:
-            break
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while page.seq < 3:
+            await asyncio.sleep(0.01)
     assert page.turns == [1, 2, 3]
 
 

@@ -61,7 +61,7 @@ def export_account(request: HttpRequest) -> HttpResponseBase:
     """Download everything that belongs to your account as one archive."""
     user = account(request)
     check_export(user)
-    return archive_of(user)
+    return archive_of(request, user)
 
 
 @router.get("/tokens", response=schemas.Tokens)

@@ -150,7 +150,7 @@ def download_weights(request: HttpRequest, slug: str) -> HttpResponseBase:
     row = Agent.objects.checkpoints().visible_to(request.user).filter(slug=slug).first()
     if row is None:
         raise Http404("There is no such checkpoint, or it is private.")
-    return archive_of(row)
+    return archive_of(request, row)
 
 
 def name_of_agent(name: str) -> str:

@@ -15,6 +15,7 @@ from apps.api.callers import manager, visitor
 from apps.api.forms import checked, entries
 from apps.api.paging import After, Cursor, Limit, bad_cursor, by_number, read_after
 from apps.api.problems import Invalid
+from apps.downloads import jsonl
 from apps.episodes import operations
 from apps.episodes.lists.forms import FilterForm
 from apps.episodes.lists.paging import beyond, page_of
@@ -25,7 +26,6 @@ from apps.episodes.replays import downloads
 from apps.episodes.replays.views import ask_verification
 from apps.episodes.views import NOT_THEIRS, find
 from apps.episodes.visibility import choices_of, conceal
-from apps.lines import jsonl
 from apps.one_moment import one_moment
 from apps.visibility import Visibility, no_such_choice
 from gem.client import schemas
@@ -88,7 +88,7 @@ def stream_turns(request: HttpRequest, episode_id: str, seat: SeatChoice = "", a
     """The turns of an episode as JSON Lines, after the turn with the number `after`. They are sent as they are read."""
     row = find(request, episode_id)
     rows = _turns_in_pieces(row, answers.seen_from(request, row, seat), read_after(after))
-    return jsonl(rows, f"turns-{row.pk}.jsonl")
+    return jsonl(request, rows, f"turns-{row.pk}.jsonl")
 
 
 def _turns_in_pieces(row: Episode, seat: int, after: int) -> Iterator[dict[str, Any]]:
@@ -125,7 +125,7 @@ def get_record_in_lines(request: HttpRequest, episode_id: str, seat: SeatChoice 
         row = find(request, episode_id)
         seen_from = answers.seen_from(request, row, seat)
         first = downloads.episode_data(row, seen_from, request.user, visitor(request))
-    return jsonl(chain([first], _turns_in_pieces(row, seen_from, 0)), f"episode-{row.pk}.jsonl")
+    return jsonl(request, chain([first], _turns_in_pieces(row, seen_from, 0)), f"episode-{row.pk}.jsonl")
 
 
 # ---------------------------------------------------------------- verification

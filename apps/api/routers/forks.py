@@ -13,10 +13,10 @@ from ninja import Query, Router, Status
 from apps.accounts import visitors
 from apps.api import answers
 from apps.api.callers import account, player, visitor
+from apps.downloads import jsonl
 from apps.episodes.errors import Sealed
 from apps.episodes.models import Episode
 from apps.episodes.views import find
-from apps.lines import jsonl
 from apps.play.shows import continuing
 from apps.play.starting import from_forms, limits
 from apps.play.tree import exporting
@@ -86,7 +86,7 @@ def export_forks(
     row = find(request, episode_id)
     tree = _tree(request, row)
     lines = exporting.lines(tree, kind, tree.chosen(end or ()), gap, request.user, visitor(request))
-    return jsonl(lines, f"{kind}-{row.pk}.jsonl")
+    return jsonl(request, lines, f"{kind}-{row.pk}.jsonl")
 
 
 def _tree(request: HttpRequest, row: Episode) -> Tree:

@@ -68,7 +68,7 @@ def export_table(request: HttpRequest, job_id: str, table: TableName, form: Form
 
     The name of the file says whether it is partial. Parquet files have the schema, the request and the data in them.
     """
-    return download(find_evaluation(request, job_id), table, form, request.user)
+    return download(request, find_evaluation(request, job_id), table, form)
 
 
 @router.patch("/{job_id}", response=schemas.Job, auth=manager)

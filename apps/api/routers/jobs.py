@@ -15,6 +15,7 @@ from apps.api.callers import account, manager, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
+from apps.downloads import jsonl
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
 from apps.jobs import controls, estimates, operations, pages, results
@@ -26,7 +27,6 @@ from apps.jobs.form.forms import EvaluationForm
 from apps.jobs.models import Job, JobEvent
 from apps.jobs.results import Tally, clusters, datasets, finished, missing
 from apps.jobs.results.cached import shared
-from apps.lines import jsonl
 from apps.one_moment import one_moment
 from apps.visibility import Visibility
 from gem.client import schemas
@@ -186,7 +186,7 @@ def export_episodes_of_job(request: HttpRequest, job_id: str) -> HttpResponseBas
         for key, account in books_by_episode(job).items()
     }
     lines = ({**data, "data": _data_of(data), **books.get(data["id"], {}), "turns": turns} for data, turns in records)
-    return jsonl(lines, f"job-{job.pk}-partial.jsonl" if is_partial else f"job-{job.pk}.jsonl")
+    return jsonl(request, lines, f"job-{job.pk}-partial.jsonl" if is_partial else f"job-{job.pk}.jsonl")
 
 
 def _data_of(episode: dict[str, Any]) -> dict[str, str] | None:
@@ -221,7 +221,7 @@ def download_log_of_job(
     level: Annotated[Level, Query("all", description="Only lines that are marked so, or worse.")] = "all",
 ) -> HttpResponseBase:
     """The log of a job as plain text. It is sent as it is read."""
-    return logs.download(find(request, job_id), q, level)
+    return logs.download(request, find(request, job_id), q, level)
 
 
 def _line(line: JobEvent) -> schemas.LogLine:

@@ -103,7 +103,7 @@ def download_study_results(request: HttpRequest, study_id: str) -> HttpResponseB
     """Download the plan and a file for each run that was made, in the form in which the repository keeps them."""
     study = _find(request, study_id)
     plan = study.plan
-    return exports.archive(exports.name_of(study, plan), plan, results_of(study, plan))
+    return exports.archive(request, exports.name_of(study, plan), plan, results_of(study, plan))
 
 
 @router.post("/{study_id}/pause", response=schemas.Study, auth=submitter)

@@ -117,7 +117,7 @@ def download_checkpoint(request: HttpRequest, job_id: str, number: int) -> HttpR
     row = rows.filter(update=number).first() if number < 2**31 else None
     if row is None:
         raise Http404("There is no such checkpoint.")
-    return archive_of(row.agent)
+    return archive_of(request, row.agent)
 
 
 @router.get("/{job_id}/log.txt", auth=reader, response=bytes, openapi_extra={"x-media-type": "text/plain"})

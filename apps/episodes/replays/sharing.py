@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from csp.decorators import csp_replace
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts import visitors
 from apps.accounts.rate_limit import take
+from apps.downloads import download
 from apps.episodes.errors import Refusal, Sealed, TooFast
 from apps.episodes.models import Episode
 from apps.episodes.replays import replay_file as files
@@ -24,14 +25,11 @@ from apps.episodes.replays.replay_frames import replay_frames
 from apps.episodes.snapshot import public_snapshot, snapshot
 from apps.episodes.views import find, seen_from
 from apps.episodes.visibility import public_viewpoint
-from apps.live.threads import DatabaseThreads
 
 CHUNK = 50
 """Turns per chunk of a replay, as on the page of an episode."""
 FILES_PER_MINUTE = 10
 """Files that one person, or all visitors at one IP address, may have made in a minute."""
-_in_thread = DatabaseThreads(2, "replay files").run
-"""Draws the turns of a few files at a time; the others wait."""
 
 
 @never_cache
@@ -61,7 +59,7 @@ def embed(_request: HttpRequest, episode_id: str) -> HttpResponse:
 
 @never_cache
 @require_safe
-def replay_file(request: HttpRequest, episode_id: str) -> HttpResponse | StreamingHttpResponse:
+def replay_file(request: HttpRequest, episode_id: str) -> HttpResponseBase:
     """The replay as one HTML file that needs no network. Ranked episodes leave the site when their season ends."""
     episode = find(request, episode_id)
     try:
@@ -73,9 +71,7 @@ def replay_file(request: HttpRequest, episode_id: str) -> HttpResponse | Streami
             response["Retry-After"] = str(max(1, round(refusal.wait)))
         return response
     pieces = files.pieces(snapshot(episode, seen_from(request, episode), 1))
-    stream = StreamingHttpResponse(_send(pieces), content_type="text/html; charset=utf-8")
-    stream["Content-Disposition"] = f'attachment; filename="episode-{episode.id}.html"'
-    return stream
+    return download(request, map(str.encode, pieces), f"episode-{episode.id}.html", "text/html; charset=utf-8")
 
 
 def _check_may_leave(request: HttpRequest, episode: Episode) -> None:
@@ -85,11 +81,5 @@ def _check_may_leave(request: HttpRequest, episode: Episode) -> None:
         raise Sealed("A replay can be saved as a file when the episode is over.")
     if episode.turn_count > files.MAX_TURNS:
         raise Refusal(f"A file holds at most {files.MAX_TURNS:,} turns; this episode has {episode.turn_count:,}.")
-    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{visitors.network(request)}"
-    if wait := take(f"replay-file:{name}", FILES_PER_MINUTE, FILES_PER_MINUTE / 60):
+    if wait := take(f"replay-file:{visitors.share_of(request)}", FILES_PER_MINUTE, FILES_PER_MINUTE / 60):
         raise TooFast(f"You have saved many replays. Try again in {max(1, round(wait))} s.", wait)
-
-
-async def _send(pieces: Iterator[str]) -> AsyncIterator[bytes]:
-    while (piece := await _in_thread(next, pieces, None)) is not None:
-        yield piece.encode()

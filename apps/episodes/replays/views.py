@@ -184,9 +184,8 @@ def ask_verification(request: HttpRequest, episode: Episode) -> Verdict:
 
 def _wait_for_replay(request: HttpRequest, *, slow: bool) -> float:
     """Seconds until this person may have another episode of this kind verified; 0 if that is now."""
-    name = f"user:{request.user.pk}" if request.user.is_authenticated else f"from:{visitors.network(request)}"
     kind, size = ("verify", VERIFICATIONS_PER_MINUTE) if slow else ("verify-fast", FAST_VERIFICATIONS_PER_MINUTE)
-    return take(f"{kind}:{name}", size, size / 60)
+    return take(f"{kind}:{visitors.share_of(request)}", size, size / 60)
 
 
 def _others(request: HttpRequest, episode: Episode) -> list[Episode]:

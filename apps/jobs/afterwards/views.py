@@ -61,4 +61,4 @@ def export(request: HttpRequest, job_id: str, table: str, form: str) -> HttpResp
     job = find_evaluation(request, job_id)
     if table not in TABLES or form not in FORMATS:
         raise Http404("There are tables of episodes, turns and scores, as csv, jsonl and parquet.")
-    return download(job, cast("TableName", table), cast("Format", form), request.user)
+    return download(request, job, cast("TableName", table), cast("Format", form))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.http import StreamingHttpResponse
+from django.http import HttpRequest, StreamingHttpResponse
 
+from apps import downloads
 from apps.jobs.models import Job, JobEvent
-from apps.live.threads import DatabaseThreads
 
 LINES_ON_A_PAGE = 200
 LINES_AT_A_TIME = 1000
 MAX_SEARCH_CHARACTERS = 200
 LEVELS = {"all": "all lines", "warnings": "warnings and errors", "errors": "errors"}
-_in_thread = DatabaseThreads(2, "logs").run
-"""Reads the pieces of a few downloads at a time; the others wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +35,9 @@ def page_of_log(job: Job, text: str, level: str, before: int | None) -> LogPage:
     return LogPage(lines, lines[-1].seq if has_more else None)
 
 
-def download(job: Job, text: str = "", level: str = "all") -> StreamingHttpResponse:
+def download(request: HttpRequest, job: Job, text: str = "", level: str = "all") -> StreamingHttpResponse:
     """The log as plain text, the oldest line first. It is sent as it is read."""
-    response = StreamingHttpResponse(_send(_pieces(job, text, level)), content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="job-{job.pk}.log"'
-    response["X-Accel-Buffering"] = "no"
-    return response
+    return downloads.download(request, _pieces(job, text, level), f"job-{job.pk}.log", "text/plain; charset=utf-8")
 
 
 def _pieces(job: Job, text: str, level: str) -> Iterator[bytes]:
@@ -57,8 +52,3 @@ def _line(event: JobEvent) -> str:
     mark = f" {event.tone}:" if event.tone else ""
     one_line = " ".join(event.text.splitlines())
     return f"{event.at:%Y-%m-%d %H:%M:%S}Z{mark} {one_line}\n"
-
-
-async def _send(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    while (piece := await _in_thread(next, pieces, None)) is not None:
-        yield piece

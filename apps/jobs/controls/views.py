@@ -161,7 +161,7 @@ def log(request: HttpRequest, job_id: str) -> HttpResponse:
 @require_GET
 def log_text(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """The log of a job as plain text, all of it or what a search finds."""
-    return logs.download(find_job(request, job_id), *_asked(request))
+    return logs.download(request, find_job(request, job_id), *_asked(request))
 
 
 def _asked(request: HttpRequest) -> tuple[str, str]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from apps.leaderboard.models import Reexecution
+from apps.downloads import JSON_LINES, download
 from apps.leaderboard.proofs import keys, reading
-from apps.live.threads import DatabaseThreads
 
-_in_thread = DatabaseThreads(1, "rows").run
 LINES_AT_A_TIME = 20
 
 
@@ -47,30 +46,23 @@ def digests(request: HttpRequest, score_id: int) -> HttpResponse:
 @require_safe
 def row_episodes(request: HttpRequest, score_id: int) -> StreamingHttpResponse:
     """The episodes of a verified row whose season is over, as JSON Lines."""
-    return download(reading.find_verified(request.user, score_id), score_id)
+    return download_episodes(request, score_id)
 
 
-def download(row: Reexecution, score_id: int) -> StreamingHttpResponse:
+def download_episodes(request: HttpRequest, score_id: int) -> StreamingHttpResponse:
     """The episodes of a verified row as a file, which is sent while it is read.
 
     Raises:
         Http404: see `reading.episode_lines`.
     """
-    lines = reading.episode_lines(row)
-    response = StreamingHttpResponse(_send(lines), content_type="application/jsonl; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="row-{score_id}.jsonl"'
-    response["X-Accel-Buffering"] = "no"
-    return response
+    lines = reading.episode_lines(reading.find_verified(request.user, score_id))
+    return download(request, _in_pieces(lines), f"row-{score_id}.jsonl", JSON_LINES)
 
 
 def _json(data: dict[str, Any]) -> HttpResponse:
     return HttpResponse(json.dumps(data, indent=2, ensure_ascii=False) + "\n", content_type="application/json")
 
 
-async def _send(lines: Iterator[str]) -> AsyncIterator[bytes]:
-    while piece := await _in_thread(_next_lines, lines):
+def _in_pieces(lines: Iterator[str]) -> Iterator[bytes]:
+    while piece := "".join(islice(lines, LINES_AT_A_TIME)):
         yield piece.encode()
-
-
-def _next_lines(lines: Iterator[str]) -> str:
-    return "".join(line for _, line in zip(range(LINES_AT_A_TIME), lines, strict=False))

@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from apps.accounts import visitors
 from apps.accounts.models import Viewer, account_of
 from apps.agents.models import Agent
+from apps.downloads import jsonl
 from apps.episodes.errors import NotFound, Refusal
 from apps.episodes.models import Episode
 from apps.episodes.replays.replay_frames import replay_frames
@@ -23,7 +24,6 @@ from apps.episodes.replays.views import CHUNK
 from apps.episodes.snapshot import snapshot
 from apps.episodes.views import find, seen_from
 from apps.htmx import wants_part
-from apps.lines import jsonl
 from apps.play import operations
 from apps.play.responses import go_to, refused
 from apps.play.shows import continuing
@@ -131,7 +131,7 @@ def export(request: HttpRequest, episode_id: str) -> HttpResponseBase:
     kind = _kind(request)
     chosen = found.chosen(request.GET.getlist("end"))
     lines = exporting.lines(found, kind, chosen, _gap(request), request.user, visitor)
-    return jsonl(lines, f"{kind}-{episode.pk}.jsonl")
+    return jsonl(request, lines, f"{kind}-{episode.pk}.jsonl")
 
 
 # ---------------------------------------------------------------- helpers

@@ -16,7 +16,7 @@ from apps.benchmarks.reading import listed_names
 from apps.leaderboard import ranked_play
 from apps.leaderboard.boards.filters import Choice
 from apps.leaderboard.proofs import reading
-from apps.leaderboard.proofs.views import download
+from apps.leaderboard.proofs.views import download_episodes
 from apps.leaderboard.season_views import MOST
 from apps.play.starting import limits
 from apps.seasons.models import Season
@@ -148,7 +148,7 @@ def get_digests(request: HttpRequest, score_id: int) -> schemas.RowDigests:
 )
 def export_episodes_of_row(request: HttpRequest, score_id: int) -> HttpResponseBase:
     """The episodes of a verified row as `gemweb verify` reads them; 404 while their season runs."""
-    return download(reading.find_verified(request.user, score_id), score_id)
+    return download_episodes(request, score_id)
 
 
 def _find(name: str) -> Benchmark:
