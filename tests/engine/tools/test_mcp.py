@@ -169,8 +169,13 @@ def test_a_server_that_dies_is_started_again(bad: MCPTool) -> None:
 
 def test_a_server_that_died_between_calls_is_started_again_unseen(bad: MCPTool) -> None:
     said(bad, "echo")
+    (connection,) = bad._connections.values()
+    session = connection._session
+    assert session is not None
     os.kill(_child(), 9)
-    time.sleep(0.3)
+    deadline = time.monotonic() + 30
+    while session.alive and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert said(bad, "echo", text="again") == (False, "again")
 
 
@@ -256,7 +261,7 @@ def test_a_forgotten_tool_leaves_no_process() -> None:
     said(tool, "echo")
     pid = _child()
     del tool
-    for _ in range(100):
+    for _ in range(300):
         if not Path(f"/proc/{pid}").exists():
             return
         time.sleep(0.1)
