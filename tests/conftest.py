@@ -29,6 +29,7 @@ from tests.stack_room import with_room
 
 pytest_plugins = ["tests.counts"]
 os.environ["GEM_DATA_FROM"] = "sample"  # the same problems on every machine, and no network
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many tests run at a time as there are cores, or more
 
 
 @pytest.hookimpl(tryfirst=True)

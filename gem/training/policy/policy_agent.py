@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Literal, cast
@@ -22,6 +23,10 @@ from gem.training.policy.tokenizing_agent import TokenizingAgent
 CAPACITY = 256
 """Number of episodes, or seats of episodes, whose tokens are kept; those of a forgotten one are encoded again from its
 past turns."""
+SMALL_POLICY = 4_000_000
+"""Weights up to which a policy computes in one thread on a CPU. With 1.3 million, a second thread takes a third more
+CPU time and makes it a third faster where nothing else runs. Where the cores are busy, the threads wait for each other,
+and it is three times slower (`python -m bench.training.threads`)."""
 
 
 class PolicyAgent:
@@ -65,6 +70,7 @@ class PolicyAgent:
             raise InvalidArgument("There is no CUDA device here: choose the device cpu.")
         self.name = card.recipe or folder.name
         self.policy = policy = load_policy(str(folder), device=device).eval()
+        self._is_small = sum(weights.numel() for weights in policy.parameters()) <= SMALL_POLICY
         max_tokens, max_length = max_tokens or card.max_tokens, max_length or card.max_length
         self.writer = ContextWriter(
             policy.prompt_format,
@@ -82,12 +88,23 @@ class PolicyAgent:
 
     def act(self, requests: Sequence[Request]) -> list[Decision]:
         """Decide for each request (see `Agent.act`)."""
-        with torch.inference_mode():
+        with torch.inference_mode(), _one_thread() if self._is_small else nullcontext():
             return [
                 decision
                 for first in range(0, len(requests), CAPACITY)
                 for decision in self._agent.act(requests[first : first + CAPACITY])
             ]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch compute in the calling thread alone during the block."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _make_rng(seed: int, request: Request) -> SplitMix64:

@@ -5,12 +5,14 @@ import weakref
 from pathlib import Path
 
 import pytest
+import torch
 
 import gem
 from gem.agents import Request, make_agent
 from gem.agents.agent import Exchange
 from gem.errors import InvalidArgument
 from gem.rollout import EpisodeRequest, rollout
+from gem.training.policy import policy_agent
 from tests.engine.training.conftest import BANDIT
 
 
@@ -34,6 +36,25 @@ def test_more_episodes_than_it_remembers_are_played(tiny: Path) -> None:
     records = list(rollout(agent, [EpisodeRequest(i, BANDIT, seed=i) for i in range(300)], num_envs=300))
     assert len(records) == 300
     assert sum(record.success or False for record in records) > 2
+
+
+@pytest.mark.parametrize(("small_policy", "threads"), [(4_000_000, 1), (10, 2)])
+def test_a_small_policy_computes_in_one_thread_and_a_large_one_in_all(
+    small_policy: int, threads: int, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_agent, "SMALL_POLICY", small_policy)
+    agent = policy_agent.PolicyAgent(tiny)
+    used: list[int] = []
+    for module in agent.policy.modules():
+        module.register_forward_hook(lambda *_: used.append(torch.get_num_threads()))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert list(rollout(agent, [EpisodeRequest(0, BANDIT, seed=0)]))
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert set(used) == {threads}
 
 
 def test_its_memory_is_free_as_soon_as_nobody_has_it(tiny: Path) -> None:
