@@ -191,6 +191,8 @@ def _print_matrix(matrix: Matrix) -> None:
         [trained, *("–" if cell is None else f"{100 * cell.share.mean:.0f}" for cell in matrix.row(trained))]
         for trained in matrix.trained_in
     ]
+    if matrix.averages:
+        rows.append(["others, on average", *map(matrix.on_average, matrix.measured_in)])
     table(["trained in", *numbers], rows)
     print(f"Measured in: {', '.join(map(' '.join, zip(numbers, matrix.measured_in, strict=True)))}. Per cent solved.\n")
 

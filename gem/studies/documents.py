@@ -10,6 +10,12 @@ from gem.studies.figures import figures_of
 from gem.studies.matrix import Transfer
 from gem.studies.report import Report, Row
 
+AVERAGES = (
+    "On average: of the policies that were trained in other environments, in per cent, each environment with the same "
+    "weight. An arrow: clearly more (↑) or less (↓) than before any training, with intervals that hold for all columns "
+    "together with 95 %. Versions of an environment, such as a larger board, are not others."
+)
+
 
 def write(report: Report, folder: Path) -> list[Path]:
     """Write `NAME.md` and the figures that the results allow; return the paths."""
@@ -85,7 +91,10 @@ def _matrix(report: Report) -> list[str]:
         cells = found.row(trained)
         lines.append(_line([trained, *("" if cell is None else _cell(cell) for cell in cells)]))
     lines.append(_line(["*before any training*", *(f"{found.before(name)} %" for name in found.measured_in)]))
-    return ["\n".join(lines)]
+    if not found.averages:
+        return ["\n".join(lines)]
+    lines.append(_line(["*trained in others, on average*", *map(found.on_average, found.measured_in)]))
+    return ["\n".join(lines), AVERAGES]
 
 
 def _cell(cell: Transfer) -> str:

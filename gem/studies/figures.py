@@ -21,7 +21,9 @@ CELL_INCHES = 0.3
 """Width and height of a cell of the matrix."""
 UNKNOWN = "#b3b6b8"
 """The outline of a cell of the matrix whose gain is not known."""
-OUTLINES = f"Outlines: training there shows no clear gain, or there are fewer than {FEWEST_SEEDS} trainings."
+OUTLINES = (
+    f"Outlines: not every training there solves clearly more than before, or there are fewer than {FEWEST_SEEDS}."
+)
 LETTERS_AN_INCH = 14
 DASHES = ("-", "--", ":", "-.")
 """So that variants can be told apart without their colours."""
@@ -195,8 +197,8 @@ KINDS = (
         "-matrix",
         "What policies that were trained in one environment solve in each of the others",
         "Rows: trained in; columns: measured in. Dark: as much gained as by training there; a frame: trained there; a "
-        "dot: clearly more than before any training; an outline: training there shows no clear gain, or there are "
-        f"fewer than {FEWEST_SEEDS} trainings.",
+        "dot: clearly more than before any training; an outline: not every training there solves clearly more than "
+        f"before, or there are fewer than {FEWEST_SEEDS}.",
         lambda report: report.matrix is not None,
         transfers,
     ),

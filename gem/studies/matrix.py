@@ -4,17 +4,21 @@ before any training."""
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from gem import registry
 from gem.evaluation.comparison.differences import holm
 from gem.evaluation.intervals import Estimate, Interval
 from gem.evaluation.scores import wilson
 from gem.studies.results import RunResult
-from gem.studies.statistics import CONFIDENCE, FEWEST_SEEDS, MeanError, change
+from gem.studies.statistics import CONFIDENCE, FEWEST_SEEDS, AverageChange, MeanError, Start, average_change, change
 from gem.studies.study import Study
 
 MOST_SENTENCES = 5
+MOST_PAIRS = 100
+"""With more of them, and no clear change in any, a sentence says that this means little."""
 TOO_FEW_RUNS = f"No interval: it takes {FEWEST_SEEDS} trainings."
 
 
@@ -29,7 +33,8 @@ class Transfer(NamedTuple):
     before: Interval | None
     """What the policy that the training began with solves there (Wilson); None if that was not measured."""
     own: float | None
-    """What policies that were trained there solve, if that is clearly more than before; None otherwise."""
+    """What policies that were trained there solve, if each of them solves clearly more than before (the 95 % intervals
+    of the held-out episodes do not overlap) and there are `FEWEST_SEEDS`; None otherwise."""
     p_value: float | None
     """The probability of such a change, or of a larger one, in any cell of the matrix, if no training changes anything
     (Holm); None if it was not measured before, or there are fewer than `FEWEST_SEEDS` trainings."""
@@ -62,12 +67,47 @@ class Transfer(NamedTuple):
         return self.p_value is not None and self.p_value < 1 - CONFIDENCE
 
 
+class Average(NamedTuple):
+    """What policies that were trained in other environments solve in one, on average over these environments."""
+
+    measured_in: str
+    trained_in: int
+    """How many other environments there are. Versions of the environment itself, such as a larger board, are none."""
+    before: float
+    """What the policies that they began with solve on average."""
+    change: AverageChange
+    """How much more is solved after the training; the columns of the matrix are the comparisons."""
+
+    @property
+    def is_more(self) -> bool:
+        """Whether clearly more is solved than before any training."""
+        return self.change.is_clear and self.change.interval.mean > 0
+
+    @property
+    def is_less(self) -> bool:
+        """Whether clearly less is solved than before any training."""
+        return self.change.is_clear and self.change.interval.mean < 0
+
+    @property
+    def after(self) -> float:
+        """What they solve on average."""
+        return self.before + self.change.interval.mean
+
+    @property
+    def in_short(self) -> str:
+        """What they solve in per cent, with an arrow if that is clearly more or less than before any training."""
+        arrow = " ↑" if self.is_more else " ↓" if self.is_less else ""
+        return f"{100 * self.after:.0f}{arrow}"
+
+
 class Matrix(NamedTuple):
     """All cells, by row and column."""
 
     trained_in: tuple[str, ...]
     measured_in: tuple[str, ...]
     cells: Mapping[tuple[str, str], Transfer]
+    averages: Mapping[str, Average]
+    """By column, where policies of at least `FEWEST_SEEDS` other environments were measured."""
 
     def row(self, trained_in: str) -> list[Transfer | None]:
         """The cells of policies that were trained in one environment, in the order of the columns."""
@@ -80,6 +120,10 @@ class Matrix(NamedTuple):
         if not shares:
             return "–"
         return " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
+
+    def on_average(self, measured_in: str) -> str:
+        """What policies that were trained in other environments solve in a column, in per cent (`Average.in_short`)."""
+        return self.averages[measured_in].in_short if measured_in in self.averages else "–"
 
     @property
     def elsewhere(self) -> list[Transfer]:
@@ -103,11 +147,35 @@ class Matrix(NamedTuple):
         if len(own) > MOST_SENTENCES:
             if all(cell.p_value is None for cell in own):
                 return [f"With fewer than {FEWEST_SEEDS} trainings in an environment, no gain there is claimed."]
-            gains = sum(cell.carries_over for cell in own)
-            return [f"In {gains} of {len(own)} environments training solves clearly more than the first policy."]
+            known = [cell for cell in own if cell.p_value is not None]
+            gains = sum(cell.own is not None for cell in known)
+            return [
+                f"In {gains} of {len(known)} environments with at least {FEWEST_SEEDS} trainings, each training solves "
+                "clearly more than the first policy (95 % intervals of the held-out episodes)."
+            ]
         return [_at_home_sentence(cell, cell.before.mean) for cell in own if cell.before is not None]
 
     def _elsewhere(self) -> list[str]:
+        return self._of_pairs() + self._on_average()
+
+    def _on_average(self) -> list[str]:
+        """What training in other environments changes, on average over them."""
+        found = sorted(self.averages.values(), key=lambda one: -abs(one.change.interval.mean))
+        if not found:
+            return []
+        more, less = sum(one.is_more for one in found), sum(one.is_less for one in found)
+        sentences = [
+            f"On average over the other environments that they were trained in, policies solve clearly more than "
+            f"before any training in {more} of {len(found)} environments, and clearly less in {less}."
+        ]
+        sentences += [
+            f"Trained in {one.trained_in} other environments, policies solve {_percent(one.after)} of "
+            f"{one.measured_in} on average, and {_percent(one.before)} before any training."
+            for one in [one for one in found if one.is_more or one.is_less][:MOST_SENTENCES]
+        ]
+        return sentences
+
+    def _of_pairs(self) -> list[str]:
         known = [cell for cell in self.elsewhere if cell.before is not None]
         if not known:
             return []
@@ -124,6 +192,8 @@ class Matrix(NamedTuple):
             for cell in carried[:MOST_SENTENCES]
             if cell.before is not None
         ]
+        if not carried and not lost and len(known) > MOST_PAIRS:
+            sentences.append("With few trainings in each, one pair of so many can hardly be told from chance.")
         return sentences
 
 
@@ -157,7 +227,11 @@ def matrix(study: Study, runs: Mapping[str, list[RunResult]], untrained: Mapping
         if (start := before[place]) is not None and len(own) >= FEWEST_SEEDS
     }
     p_values = dict(zip(changes, holm([one.p_value for one in changes.values()]), strict=True))
-    gains = {place for place, one in changes.items() if one.mean > 0 and p_values[place] < 1 - CONFIDENCE}
+    gains = {
+        (trained, name)
+        for (trained, name), own in shares.items()
+        if trained == name and _all_rise(own, before[trained, name], study.episodes)
+    }
     estimates = {place: _estimate(own, study.episodes) for place, own in shares.items()}
     cells = {
         (trained, name): Transfer(
@@ -170,7 +244,42 @@ def matrix(study: Study, runs: Mapping[str, list[RunResult]], untrained: Mapping
         )
         for (trained, name), estimate in estimates.items()
     }
-    return Matrix(tuple(runs), tuple(study.measured_in), cells)
+    averages = {name: average for name in study.measured_in if (average := _average(study, shares, first, name))}
+    return Matrix(tuple(runs), tuple(study.measured_in), cells, averages)
+
+
+def _all_rise(shares: Sequence[float], before: Interval | None, episodes: int) -> bool:
+    """Whether there are enough trainings, and each solves clearly more than before: the intervals do not overlap."""
+    if before is None or len(shares) < FEWEST_SEEDS:
+        return False
+    return all(wilson(round(share * episodes), episodes).low > before.high for share in shares)
+
+
+def _average(
+    study: Study, shares: Mapping[tuple[str, str], list[float]], first: Mapping[str, RunResult | None], name: str
+) -> Average | None:
+    """What policies solve in a column that were trained in other environments; None if these are too few."""
+    family = _family(study.measured_spec(name).env_id)
+    after: list[float] = []
+    starts: list[Start] = []
+    for (trained, column), own in shares.items():
+        start = first[trained]
+        if column == name and start and name in start.elsewhere and _trained_family(study, trained) != family:
+            after.append(statistics.fmean(own))
+            starts.append(Start(_first_policy(study, trained), start.elsewhere[name] / start.episodes))
+    if len(after) < FEWEST_SEEDS:
+        return None
+    difference = average_change(after, starts, study.episodes, len(study.measured_in))
+    return Average(name, len(after), statistics.fmean(start.share for start in starts), difference)
+
+
+def _trained_family(study: Study, environment: str) -> str:
+    return _family(study.spec_of(environment, next(iter(study.variants)), 0).env_id)
+
+
+def _family(env_id: str) -> str:
+    """What all difficulties of an environment share."""
+    return registry.spec(env_id).family
 
 
 def _before(policy: RunResult | None, name: str) -> Interval | None:

@@ -18,11 +18,13 @@ import math
 import random
 import statistics
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from gem.errors import InvalidArgument
+from gem.evaluation.comparison import sign_flips
 from gem.evaluation.intervals import Interval, student_quantile, student_tail
 
 Scores = Sequence[Sequence[float]]
@@ -171,6 +173,51 @@ def change(shares: Sequence[float], before: float, episodes: int) -> Change:
     error = math.sqrt(after.variance + _binomial_variance([before], episodes))
     mean = statistics.fmean(shares) - before
     return Change(mean, 2 * student_tail(abs(mean) / error, after.freedom))
+
+
+class Start(NamedTuple):
+    """What several trainings began with."""
+
+    policy: str
+    share: float
+    """Of the held-out episodes that it solves before any training, which was measured once."""
+
+
+class AverageChange(NamedTuple):
+    """How much more policies solve than what they began with, on average over the environments they were trained in."""
+
+    interval: Interval
+    """The mean, with an interval that holds for all comparisons together with 95 % (Student's t, Bonferroni)."""
+    p_value: float
+    """The probability of such a mean, or of one farther from 0, in any of the comparisons, if training is as likely to
+    raise what is solved as to lower it (sign flips, Bonferroni)."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether both say that it is not 0. The t-distribution alone knows nothing of trainings that either keep or
+        lose everything, and sign flips know nothing of the error of what all are compared with."""
+        return self.p_value < 1 - CONFIDENCE and not self.interval.low <= 0 <= self.interval.high
+
+
+def average_change(after: Sequence[float], starts: Sequence[Start], episodes: int, comparisons: int) -> AverageChange:
+    """Compare what policies solve with what they began with; the environments they were trained in are observations.
+
+    All trainings that began with one policy are compared with the same measurement, whose binomial error is added.
+
+    Args:
+        after: a mean share for each of two or more environments.
+        starts: for each of these environments, what its trainings began with.
+        episodes: held-out episodes of the measurements before.
+        comparisons: how many such comparisons are made.
+    """
+    changes = [own - start.share for own, start in zip(after, starts, strict=True)]
+    variance = statistics.variance(changes) / len(changes)
+    for start, number in Counter(starts).items():
+        variance += (number / len(changes)) ** 2 * _binomial_variance([start.share], episodes)
+    mean = statistics.fmean(changes)
+    half_width = MeanError(variance, len(changes) - 1).half_width(comparisons)
+    interval = Interval(mean, mean - half_width, mean + half_width)
+    return AverageChange(interval, min(1.0, comparisons * sign_flips.p_value(changes)))
 
 
 class MeanError(NamedTuple):

@@ -271,6 +271,12 @@ class Shown:
         return [found.before(name) for name in found.measured_in] if found else []
 
     @property
+    def averages(self) -> list[str]:
+        """What policies that were trained in others solve on average in each column; empty if there are too few."""
+        found = self.report.matrix
+        return list(map(found.on_average, found.measured_in)) if found and found.averages else []
+
+    @property
     def fewest_seeds(self) -> int:
         """With fewer trainings in an environment, no gain there is shown."""
         return FEWEST_SEEDS

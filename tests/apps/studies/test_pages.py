@@ -25,7 +25,7 @@ from gem.studies.study import all_studies, find, read
 from gem.training import recipes
 from tests.apps.studies.started import PLAN, make_all, result, start
 from tests.apps.trainings.trainings import small
-from tests.engine.studies.test_studies import filled
+from tests.engine.studies.small_study import filled
 from tests.html import tight, whole_of
 
 pytestmark = pytest.mark.django_db

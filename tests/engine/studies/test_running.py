@@ -14,7 +14,7 @@ from gem.studies import running
 from gem.studies.digests import measured_digests
 from gem.studies.results import FolderResults, RunResult
 from gem.studies.study import Run, Study, untrained
-from tests.engine.studies.test_studies import PLAN, TWO, result
+from tests.engine.studies.small_study import PLAN, TWO, result
 
 
 def test_one_process_makes_a_run_and_another_goes_past_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,50 +9,14 @@ import pytest
 
 from gem.cli import main
 from gem.errors import InvalidArgument
-from gem.studies import documents, figures
-from gem.studies.digests import digest, measured_digests
+from gem.studies import documents
+from gem.studies.digests import measured_digests
 from gem.studies.report import report
-from gem.studies.results import FOLDER, FolderResults, RunResult
+from gem.studies.results import FOLDER, FolderResults
 from gem.studies.statistics import THRESHOLDS
-from gem.studies.study import Run, Study, all_studies, compared, find, read, trials
+from gem.studies.study import Study, all_studies, compared, find, read, trials
 from gem.training import recipes
-
-PLAN: Mapping[str, Any] = {
-    "name": "small",
-    "title": "A small study",
-    "question": "Which of two solves more?",
-    "seeds": 4,
-    "episodes": 100,
-    "environments": {"fifteen": {"recipe": "fifteen-easy", "updates": 2}, "gcd": {"recipe": "gcd", "updates": 2}},
-    "variants": {
-        "rebn": {"title": "ReBN", "settings": {"algorithm": "rebn"}},
-        "ppo": {"title": "PPO", "settings": {"algorithm": "ppo"}},
-    },
-}
-
-
-def result(study: Study, run: Run, solved: int, *, end: float = 0.5, **changes: Any) -> RunResult:
-    return RunResult(
-        digest=digest(study, run),
-        tuned=run.tuned,
-        episodes=study.episodes,
-        solved=solved,
-        mean_return=solved / study.episodes,
-        turns=4.0,
-        turns_when_solved=3.5,
-        cpu_seconds=36.0,
-        curve=(0.0, end),
-        **changes,
-    )
-
-
-def filled(study: Study, folder: Path, solved: Mapping[str, int], seeds: int) -> FolderResults:
-    """Results in which each variant solves so many episodes, and one more with each seed."""
-    results = FolderResults(study, folder)
-    for run in compared(study, {}):
-        if run.seed < seeds:
-            results.write(run, result(study, run, solved[run.variant] + run.seed))
-    return results
+from tests.engine.studies.small_study import PLAN, TWO, filled, measured, result
 
 
 def test_every_study_of_ours_can_be_read_and_its_results_are_of_its_plan() -> None:
@@ -155,82 +118,6 @@ def test_only_seeds_that_every_variant_has_are_counted(tmp_path: Path) -> None:
     assert list(table["fifteen"]["rebn"]) == [0, 1, 2]
 
 
-TWO = {"gcd": {"recipe": "gcd"}, "tictactoe": {"recipe": "tictactoe"}}
-"""Environments to measure in: one of the two that are trained in, and another."""
-
-
-def measured(study: Study, folder: Path, before: Mapping[str, int], after: Mapping[str, int]) -> FolderResults:
-    """Results in which every policy solves so many episodes elsewhere, before and after its training."""
-    results = FolderResults(study, folder)
-    for run in results.planned():
-        solved = before if run.is_untrained else after
-        results.write(run, result(study, run, 50, elsewhere=dict(solved), measured=measured_digests(study)))
-    return results
-
-
-def test_results_elsewhere_are_pooled_and_shown_as_a_matrix(tmp_path: Path) -> None:
-    study = Study.model_validate({**PLAN, "measured_in": TWO})
-    results = measured(study, tmp_path, {"gcd": 2, "tictactoe": 10}, {"gcd": 50, "tictactoe": 30})
-    assert results.done == results.total == 17, "16 trainings, and nano-base before any"
-    found = report(results)
-    assert found.matrix is not None
-    cell = found.matrix.cells["fifteen", "tictactoe"]
-    assert cell.share.mean == 0.3
-    assert cell.before is not None
-    assert cell.before.mean == 0.1
-    assert cell.carries_over
-    assert cell.gain is None, "nobody was trained in tictactoe"
-    assert found.matrix.cells["fifteen", "gcd"].gain == 1.0
-    assert found.matrix.cells["gcd", "gcd"].is_own
-    assert found.matrix.row("gcd")[1] == found.matrix.cells["gcd", "tictactoe"]
-    page = documents.markdown(found)
-    assert "| fifteen | 50 % | 30 % |" in page
-    assert "| gcd | **50 %** | 30 % |" in page
-    assert "| *before any training* | 2 % | 10 % |" in page
-    assert "Trained in gcd, policies solve 50 % there, clearly more than the 2 % before it." in page
-    assert "Of 3 pairs of different environments, 3 solve clearly more than before any training" in page
-    assert "Trained in fifteen, a policy solves 50 % of gcd, and 2 % before any training." in page
-
-
-def test_what_is_not_clearly_more_than_before_does_not_carry_over(tmp_path: Path) -> None:
-    study = Study.model_validate({**PLAN, "measured_in": TWO})
-    results = measured(study, tmp_path, {"gcd": 2, "tictactoe": 40}, {"gcd": 2, "tictactoe": 30})
-    found = report(results).matrix
-    assert found is not None
-    assert not any(cell.carries_over for cell in found.cells.values())
-    assert found.cells["fifteen", "gcd"].gain is None, "training there gained nothing"
-    assert found.sentences[0] == "Trained in gcd, policies solve 2 % there, not clearly more than the 2 % before it."
-
-
-def test_with_two_trainings_nothing_is_claimed_of_other_environments(tmp_path: Path) -> None:
-    alone = {"rebn": PLAN["variants"]["rebn"]}
-    study = Study.model_validate({**PLAN, "measured_in": TWO, "variants": alone, "seeds": 2})
-    found = report(measured(study, tmp_path, {"gcd": 2, "tictactoe": 10}, {"gcd": 90, "tictactoe": 90})).matrix
-    assert found is not None
-    assert found.sentences == [
-        "Trained in gcd, policies solve 90 % there, and 2 % before it; with fewer than 3 trainings nothing is claimed.",
-        "With fewer than 3 trainings in an environment, nothing is said about others.",
-    ]
-    assert not any(cell.carries_over or cell.share.interval for cell in found.cells.values())
-
-
-def test_one_training_of_three_that_learned_carries_nothing_over(tmp_path: Path) -> None:
-    """Pooled over the episodes of all three it would be clearly more."""
-    alone = {"rebn": PLAN["variants"]["rebn"]}
-    study = Study.model_validate({**PLAN, "measured_in": TWO, "variants": alone, "seeds": 3})
-    results = measured(study, tmp_path, {"gcd": 2, "tictactoe": 10}, {"gcd": 2, "tictactoe": 10})
-    for environment in study.environments:
-        run = Run(environment, "rebn", 0, None)
-        solved = {"gcd": 2, "tictactoe": 90}
-        results.write(run, result(study, run, 50, elsewhere=solved, measured=measured_digests(study)))
-    found = report(results).matrix
-    assert found is not None
-    cell = found.cells["fifteen", "tictactoe"]
-    assert cell.share.mean == pytest.approx(110 / 300)
-    assert not cell.carries_over
-    assert not cell.loses
-
-
 def test_a_result_is_measured_again_only_where_an_environment_is_new(tmp_path: Path) -> None:
     study = Study.model_validate({**PLAN, "measured_in": {"gcd": {"recipe": "gcd"}}})
     measured(study, tmp_path, {"gcd": 2}, {"gcd": 50})
@@ -324,23 +211,6 @@ def test_a_profile_is_the_share_of_trainings_above_each_share(tmp_path: Path) ->
     shares = {threshold: one.mean for threshold, one in zip(THRESHOLDS, rebn.profile, strict=True)}
     assert (shares[0.0], shares[0.8], shares[0.825], shares[1.0]) == (1.0, 0.75, 0.25, 0.0), "80, 81, 82 and 83 %"
     assert all(one.low <= one.mean <= one.high for row in (rebn, ppo) for one in row.profile)
-
-
-def test_the_matrix_has_a_figure_with_a_frame_where_a_policy_was_trained(tmp_path: Path) -> None:
-    study = Study.model_validate({**PLAN, "measured_in": TWO})
-    found = report(measured(study, tmp_path, {"gcd": 2, "tictactoe": 10}, {"gcd": 50, "tictactoe": 30}))
-    drawn = figures.transfers(found)
-    assert {"fifteen", "gcd", "tictactoe"} <= set(re.findall(r"<text[^>]*>([^<]+)</text>", drawn))
-    assert drawn.count('<g id="patch_') == 4 + 1 + 2, "cells, a frame, and the grounds of figure and plot"
-    assert drawn.count(figures.UNKNOWN) == 2, "nobody was trained in tictactoe, so there is no gain to compare with"
-    assert "Outlines: " in drawn
-
-
-def test_the_matrix_has_no_outlines_if_every_gain_is_known(tmp_path: Path) -> None:
-    study = Study.model_validate({**PLAN, "measured_in": {"gcd": TWO["gcd"]}})
-    drawn = figures.transfers(report(measured(study, tmp_path, {"gcd": 2}, {"gcd": 50})))
-    assert figures.UNKNOWN not in drawn
-    assert "Outlines: " not in drawn
 
 
 @pytest.mark.parametrize(
