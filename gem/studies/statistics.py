@@ -190,12 +190,13 @@ class AverageChange(NamedTuple):
     """The mean, with an interval that holds for all comparisons together with 95 % (Student's t, Bonferroni)."""
     p_value: float
     """The probability of such a mean, or of one farther from 0, in any of the comparisons, if training is as likely to
-    raise what is solved as to lower it (sign flips, Bonferroni)."""
+    raise what is solved as to lower it (sign flips, Bonferroni). Sign flips know nothing of the error of the
+    measurements before, so the changes are taken to be smaller by its standard error."""
 
     @property
     def is_clear(self) -> bool:
         """Whether both say that it is not 0. The t-distribution alone knows nothing of trainings that either keep or
-        lose everything, and sign flips know nothing of the error of what all are compared with."""
+        lose everything."""
         return self.p_value < 1 - CONFIDENCE and not self.interval.low <= 0 <= self.interval.high
 
 
@@ -211,13 +212,15 @@ def average_change(after: Sequence[float], starts: Sequence[Start], episodes: in
         comparisons: how many such comparisons are made.
     """
     changes = [own - start.share for own, start in zip(after, starts, strict=True)]
-    variance = statistics.variance(changes) / len(changes)
-    for start, number in Counter(starts).items():
-        variance += (number / len(changes)) ** 2 * _binomial_variance([start.share], episodes)
-    mean = statistics.fmean(changes)
-    half_width = MeanError(variance, len(changes) - 1).half_width(comparisons)
-    interval = Interval(mean, mean - half_width, mean + half_width)
-    return AverageChange(interval, min(1.0, comparisons * sign_flips.p_value(changes)))
+    mean, among = statistics.fmean(changes), statistics.variance(changes) / len(changes)
+    before = math.fsum(
+        (number / len(changes)) ** 2 * _binomial_variance([start.share], episodes)
+        for start, number in Counter(starts).items()
+    )
+    half_width = MeanError(among + before, len(changes) - 1).half_width(comparisons)
+    nearer = math.copysign(min(abs(mean), math.sqrt(before)), mean)
+    p_value = sign_flips.p_value([change - nearer for change in changes])
+    return AverageChange(Interval(mean, mean - half_width, mean + half_width), min(1.0, comparisons * p_value))
 
 
 class MeanError(NamedTuple):
