@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,10 +12,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def fresh_readiness() -> None:
+def fresh_readiness() -> Iterator[None]:
     """Let no test read what the one before it made of the database and of Valkey."""
     from apps.site import health  # the settings cannot be read yet when this file is read
 
+    health.shared_readiness.forget()
+    yield
     health.shared_readiness.forget()
 
 
