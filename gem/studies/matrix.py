@@ -156,7 +156,7 @@ class Matrix(NamedTuple):
         return [_at_home_sentence(cell, cell.before.mean) for cell in own if cell.before is not None]
 
     def _elsewhere(self) -> list[str]:
-        return self._of_pairs() + self._on_average()
+        return self._on_average() + self._of_pairs()
 
     def _on_average(self) -> list[str]:
         """What training in other environments changes, on average over them."""
@@ -180,7 +180,8 @@ class Matrix(NamedTuple):
         if not known:
             return []
         if all(cell.p_value is None for cell in known):
-            return [f"With fewer than {FEWEST_SEEDS} trainings in an environment, nothing is said about others."]
+            what = "a single pair" if self.averages else "others"
+            return [f"With fewer than {FEWEST_SEEDS} trainings in an environment, nothing is said about {what}."]
         carried, lost = self.carried, [cell for cell in known if cell.loses]
         sentences = [
             f"Of {len(known)} pairs of different environments, {len(carried)} solve clearly more than before any "
