@@ -62,10 +62,6 @@ def rare(_draw: random.Random) -> float:
 CHANCES: dict[str, Chance] = {"alike": alike, "coins": coins, "skewed": skewed, "rare": rare}
 
 
-MEANS_SHOWN = ("alike", "coins", "rare")
-"""Kinds of trainings whose average is known."""
-
-
 class Design(NamedTuple):
     """How large a study is."""
 
@@ -98,7 +94,8 @@ AVERAGES = ((1, 8), (6, 12), (35, 14), (35, 28))
 FIRST_POLICIES = 2
 """Policies that trainings begin with, in a simulated matrix."""
 MEANS: dict[Chance, float] = {alike: 0.5, coins: 0.5, rare: 0.01}
-"""What trainings solve on average."""
+"""What trainings solve on average, of the kinds where that is known."""
+MEANS_SHOWN = [name for name, chance in CHANCES.items() if chance in MEANS]
 
 
 def share(draw: random.Random, chance: float) -> float:

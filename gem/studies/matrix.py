@@ -166,7 +166,8 @@ class Matrix(NamedTuple):
         more, less = sum(one.is_more for one in found), sum(one.is_less for one in found)
         sentences = [
             f"On average over the other environments that they were trained in, policies solve clearly more than "
-            f"before any training in {more} of {len(found)} environments, and clearly less in {less}."
+            f"before any training in {more} of {len(found)} columns, and clearly less in {less}; versions of an "
+            "environment are columns of their own."
         ]
         sentences += [
             f"Trained in {one.trained_in} other environments, policies solve {_percent(one.after)} of "

@@ -125,7 +125,7 @@ def test_what_training_elsewhere_changes_on_average_is_said_with_few_seeds(tmp_p
     assert [found.on_average(name) for name in ("fifteen-easy", "gcd", "guess-easy")] == ["4 ↓", "44", "50 ↑"]
     assert found.sentences[1:] == [
         "On average over the other environments that they were trained in, policies solve clearly more than before any "
-        "training in 1 of 12 environments, and clearly less in 1.",
+        "training in 1 of 12 columns, and clearly less in 1; versions of an environment are columns of their own.",
         "Trained in 10 other environments, policies solve 50 % of guess-easy on average, and 4 % before any training.",
         "Trained in 11 other environments, policies solve 4 % of fifteen-easy on average, and 44 % before any "
         "training.",
