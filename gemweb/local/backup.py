@@ -62,7 +62,7 @@ def write(config: StackConfig, target: Path) -> None:
 
 
 def restore(config: StackConfig, source: Path) -> int:
-    """Create a state folder from a backup, with its jobs and live episodes paused. Returns the number of these.
+    """Create a state folder from a backup, with its unfinished work paused. Returns the number of what was paused.
 
     The next `make up` migrates its database.
 
@@ -115,19 +115,41 @@ _PAUSE_SHOWS = """
 UPDATE play_show SET paused = true, turns_due = 0, lease_token = NULL, lease_until = NULL
 WHERE NOT paused AND episode_id IN (SELECT id FROM episodes_episode WHERE status = 'running')
 """
+_PAUSE_STUDIES = """
+WITH paused AS (
+    UPDATE studies_study SET state = 'paused', seq = seq + 1 WHERE state IN ('queued', 'running') RETURNING id
+), runs AS (
+    UPDATE studies_studyrun SET lease_token = NULL, lease_until = NULL, attempt = 0
+    WHERE study_id IN (SELECT id FROM paused)
+)
+SELECT FROM paused
+"""
+_TURN_WEBHOOKS_OFF = """
+WITH off AS (
+    UPDATE webhooks_webhook SET disabled = now(), why_disabled = %(why)s WHERE disabled IS NULL RETURNING id
+), deliveries AS (
+    UPDATE webhooks_delivery SET lease_token = NULL, lease_until = NULL WHERE webhook_id IN (SELECT id FROM off)
+)
+SELECT FROM off
+"""
 _REASON = (
     "The site was restored from a backup while this job was not over. Resume it if the earlier site no longer runs it; "
     "otherwise its episodes would be played and paid for twice."
 )
+_WHY_OFF = (
+    "The site was restored from a backup. Turn the webhook on if the earlier site no longer sends; otherwise its "
+    "events would arrive twice."
+)
 
 
 def _pause_work(url: str) -> int:
-    """Pause the jobs and the live episodes that are not over. Returns their number."""
+    """Pause the jobs, studies and live episodes that are not over, and turn webhooks off. Returns the number of all."""
     import psycopg  # noqa: PLC0415 - the import takes a tenth of a second
 
     with psycopg.connect(url) as connection:
         jobs = connection.execute(_PAUSE_JOBS, {"reason": _REASON}).rowcount
-        return jobs + connection.execute(_PAUSE_SHOWS).rowcount
+        others = (_PAUSE_SHOWS, _PAUSE_STUDIES, _TURN_WEBHOOKS_OFF)
+        return jobs + sum(connection.execute(query, {"why": _WHY_OFF}).rowcount for query in others)
 
 
 def _files(config: StackConfig) -> dict[str, Path]:
@@ -206,8 +228,8 @@ def _in_words(paused: int) -> str:
     if not paused:
         return ""
     return (
-        f"\ngemweb: jobs and live episodes that were not over are paused ({paused}), so that nothing is played and "
-        "paid for twice. Resume each on its page, if the earlier site no longer runs it."
+        f"\ngemweb: jobs, studies, live episodes and webhooks are paused ({paused}), so that nothing is played, paid "
+        "for or sent twice. Resume each on its page, if the earlier site no longer runs it."
     )
 
 

@@ -66,11 +66,27 @@ SELECT 'jobtopause00', 1, 'game:GuessTheNumber-v0-easy', 0, 0, 5, 0, 0, 0, 0, 0,
 WHERE NOT EXISTS (SELECT FROM jobs_shard WHERE job_id = 'jobtopause00');
 UPDATE jobs_job SET state = 'running', ended = NULL;
 UPDATE jobs_shard SET state = 'running', lease_token = gen_random_uuid(), lease_until = now() + interval '1 hour';
+INSERT INTO accounts_user (password, is_superuser, username, first_name, last_name, email, is_staff, is_active,
+                           date_joined, default_visibility, agent_visibility, is_named)
+VALUES ('', false, 'owner-of-work', '', '', '', false, true, now(), 'public', 'public', true);
+INSERT INTO studies_study (id, owner_id, title, plan_data, visibility, state, reason, hidden_reason, keeps_policies,
+                           reuses_results, idempotency_key, seq, total, done, reused, cpu_seconds, created)
+SELECT 'studytopause', id, 'a study that was under way', '{}', 'private', 'running', '', '', false, true, '', 0, 1,
+       0, 0, 0, now() FROM accounts_user WHERE username = 'owner-of-work';
+INSERT INTO studies_studyrun (id, study_id, number, environment, variant, seed, state, sentence, is_reused, cpu_seconds,
+                              update, updates, curve, lease_token, lease_until, attempt)
+VALUES ('runtopause00', 'studytopause', 0, 'game', 'rebn', 0, 'waiting', '', false, 0, 3, 9, '[]', gen_random_uuid(),
+        now() + interval '1 hour', 1);
+INSERT INTO webhooks_webhook (owner_id, url, events, sealed_secret, failures, why_disabled, created)
+SELECT id, 'https://example.com/hook', '{job.done}', '', 0, '', now() FROM accounts_user
+WHERE username = 'owner-of-work';
 """
 PAUSED = """
 SELECT (SELECT count(*) FROM jobs_job)
        + (SELECT count(*) FROM play_show JOIN episodes_episode ON id = episode_id
           WHERE status = 'running' AND NOT paused)
+       + (SELECT count(*) FROM studies_study WHERE state = 'running')
+       + (SELECT count(*) FROM webhooks_webhook WHERE disabled IS NULL)
 """
 
 
@@ -79,7 +95,7 @@ def database_of(state: Path) -> AbstractContextManager[str]:
     return database(replace(StackConfig.from_env(), state_dir=state, database_url=""))
 
 
-def test_jobs_of_a_restored_site_are_paused(prepared: Path, tmp_path: Path, new_state: Path) -> None:
+def test_the_work_of_a_restored_site_is_paused(prepared: Path, tmp_path: Path, new_state: Path) -> None:
     with database_of(prepared) as url, psycopg.connect(url) as connection:
         connection.execute(UNDERWAY)
         paused = connection.execute(PAUSED).fetchone()
@@ -90,14 +106,21 @@ def test_jobs_of_a_restored_site_are_paused(prepared: Path, tmp_path: Path, new_
     finally:
         with database_of(prepared) as url, psycopg.connect(url) as connection:
             connection.execute("UPDATE jobs_shard SET state = 'cancelled'; UPDATE jobs_job SET state = 'cancelled'")
+            connection.execute("DELETE FROM studies_studyrun; DELETE FROM studies_study; DELETE FROM webhooks_webhook")
+            connection.execute("DELETE FROM accounts_user WHERE username = 'owner-of-work'")
     done = backup("restore", new_state, tmp_path / "b.tar")
     assert done.returncode == 0, done.stderr
-    assert f"were not over are paused ({paused[0]})" in done.stdout
+    assert f"webhooks are paused ({paused[0]})" in done.stdout
     with database_of(new_state) as url, psycopg.connect(url) as connection:
         assert connection.execute("SELECT DISTINCT state FROM jobs_job").fetchall() == [("paused",)]
         assert connection.execute("SELECT DISTINCT state, lease_until FROM jobs_shard").fetchall() == [("paused", None)]
         last = "SELECT DISTINCT text FROM jobs_jobevent e JOIN jobs_job j ON j.id = e.job_id AND j.seq = e.seq"
         assert connection.execute(last).fetchall() == [("paused: the site was restored from a backup",)]
+        assert connection.execute("SELECT DISTINCT state FROM studies_study").fetchall() == [("paused",)]
+        run = connection.execute("SELECT update, lease_until, attempt FROM studies_studyrun").fetchone()
+        assert run == (3, None, 0)
+        (off,) = connection.execute("SELECT why_disabled FROM webhooks_webhook WHERE disabled IS NOT NULL").fetchall()
+        assert "Turn the webhook on if the earlier site no longer sends" in off[0]
 
 
 @pytest.mark.long
