@@ -70,7 +70,7 @@ class Negotiation(MultiAgentEnv):
     """See the module's documentation, which is also the catalog page."""
 
     pattern = re.compile(
-        r"\\boxed{\s*+(propose|accept|say)\b(?:(?<=propose) (\d{1,2}(?:[\s,]++\d{1,2})*+)\s*+:?)?+\s*+([^{}]*+)}",
+        r"\\boxed{\s*+(propose|accept|say)\b(?>(?:(?<=propose) (\d{1,2}(?>(?:[\s,]++\d{1,2})*))\s*+:?)?)\s*+([^{}]*+)}",
         re.IGNORECASE | re.ASCII,
     )
     names = ("side A", "side B")
