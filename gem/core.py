@@ -22,7 +22,6 @@ empty text, and `sample_random_action` raises `MissingMethod`.
 
 from __future__ import annotations
 
-import inspect
 import random
 import reprlib
 import struct
@@ -33,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from gem.attributes import pack_attributes, unpack_attributes
 from gem.errors import GemError, InvalidArgument, MissingMethod
-from gem.validation.arguments import check_arguments
+from gem.validation.arguments import check_arguments, parameters_of
 from gem.validation.values import check_seed
 from gem.views import TextView, View
 
@@ -52,7 +51,8 @@ class RecordConstructorArgs:
     """A base class that keeps the arguments of the constructor, so that an equal object can be made later.
 
     This is not part of `Env` because a `__new__` on a class hides the signature of its `__init__`: with this base,
-    `inspect.signature` of an environment class still shows the arguments of the environment.
+    `inspect.signature` of an environment class still shows the arguments of the environment, or with an older Python
+    `gem.validation.arguments.parameters_of`.
     """
 
     _constructor_args: tuple[tuple[Any, ...], dict[str, Any]]
@@ -220,7 +220,7 @@ class Env(RecordConstructorArgs, ABC):
             raise InvalidArgument("A state belongs to its arguments: give same_state or overrides, not both.")
         check_arguments(type(self), overrides, type(self).__name__)
         args, kwargs = self._constructor_args
-        arguments = dict(zip(inspect.signature(type(self)).parameters, args, strict=False)) | kwargs
+        arguments = dict(zip(parameters_of(type(self)), args, strict=False)) | kwargs
         arguments.pop("seed", None)
         spawned = type(self)(**{**arguments, **overrides})
         spawned.spec = self.spec
@@ -334,7 +334,7 @@ class EnvWrapper(Env):
     def _arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments except the environment; unless overridden, those of the actual call."""
         args, kwargs = self._constructor_args
-        env_parameter, *names = inspect.signature(type(self)).parameters
+        env_parameter, *names = parameters_of(type(self))
         arguments = dict(zip(names, args[1:], strict=False)) | kwargs
         arguments.pop(env_parameter, None)
         return arguments

@@ -22,6 +22,7 @@ from gem.agents import has_expert
 from gem.benchmarks import Baseline, CheckResult, baseline, check_result
 from gem.evaluation.scores import Interval, wilson
 from gem.registry import DEFAULT_MAX_TOOL_USES, EnvSpec
+from gem.validation.arguments import parameters_of
 
 logger = logging.getLogger(__name__)
 
@@ -319,7 +320,7 @@ def entry_of(env_id: str) -> Entry:
     """
     spec = gem.spec(env_id)
     factory = _load(spec)
-    parameters = inspect.signature(factory).parameters if factory else {}
+    parameters = parameters_of(factory) if factory else {}
     arguments = {name: p.default for name, p in parameters.items() if name != "seed" and p.default is not p.empty}
     arguments |= spec.kwargs
     module = inspect.getmodule(factory) if factory else None

@@ -15,6 +15,19 @@ _WHOLE_NUMBER = ("int", "int | None", "None | int", "Optional[int]", int, int | 
 _NUMBER = ("float", "float | None", "None | float", "Optional[float]", float, float | None)
 
 
+def parameters_of(factory: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function, or those of the constructor of a class.
+
+    Of a class that inherits both `__init__` and `__new__`, `inspect.signature` shows the parameters of `__new__` in
+    Python 3.11.2, and `gem.core.RecordConstructorArgs` gives all environments one with `*args, **kwargs`.
+    """
+    constructor = inspect.getattr_static(factory, "__init__", None) if inspect.isclass(factory) else None
+    if inspect.isfunction(constructor):
+        _, *others = inspect.signature(constructor).parameters.items()
+        return dict(others)
+    return inspect.signature(factory).parameters
+
+
 def check_arguments(
     factory: Callable[..., Any], names: Iterable[str], label: str, other_names: Iterable[str] = ()
 ) -> None:
@@ -27,7 +40,7 @@ def check_arguments(
     Raises:
         InvalidArgument: on the first unknown name; the message suggests the nearest known one.
     """
-    parameters = inspect.signature(factory).parameters
+    parameters = parameters_of(factory)
     for name in names:
         if not _has_parameter(parameters, name):
             hint = did_you_mean(name, [*parameters, *other_names], f"It takes {', '.join(parameters)}.")
@@ -36,12 +49,12 @@ def check_arguments(
 
 def accepts(factory: Callable[..., Any], name: str) -> bool:
     """Whether `factory` can be called with the keyword argument `name`."""
-    return _has_parameter(inspect.signature(factory).parameters, name)
+    return _has_parameter(parameters_of(factory), name)
 
 
 def required_arguments(wrapper: Callable[..., Any]) -> list[str]:
     """The names of the arguments without a default that `wrapper` takes after the environment."""
-    _, *others = inspect.signature(wrapper).parameters.values()
+    _, *others = parameters_of(wrapper).values()
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return [other.name for other in others if other.default is inspect.Parameter.empty and other.kind in named]
 
@@ -65,7 +78,7 @@ def check_numbers(factory: Callable[..., Any], arguments: Mapping[str, Any]) -> 
 def _numbers(factory: Callable[..., Any]) -> list[tuple[str, str, Any]]:
     """The name of each parameter that is a number, what it must be, and the types that it must not have."""
     numbers = []
-    for one in inspect.signature(factory).parameters.values():
+    for one in parameters_of(factory).values():
         if one.annotation in _WHOLE_NUMBER and one.name != "seed":
             numbers.append((one.name, "a whole number", bool | float | str))
         elif one.annotation in _NUMBER:

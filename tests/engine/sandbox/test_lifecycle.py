@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,7 +43,14 @@ def below(pid: int) -> list[psutil.Process]:
 
 def zygotes() -> list[psutil.Process]:
     """The processes that this one started sandboxes with."""
-    return [child for child in psutil.Process().children() if "inside.launch" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process().children() if "inside.launch" in _command(child)]
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # it has ended, also if nobody has waited for it yet
+        return ""
 
 
 @pytest.fixture(params=["first", *(pytest.param(level, marks=pytest.mark.long) for level in WITH_ZYGOTE)])
@@ -102,9 +110,16 @@ time.sleep(300)
 """
 
 
-def test_nothing_is_left_when_its_host_is_killed(level: Level, tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    tmp_path.chmod(0o1777)
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that other users may enter, unlike those of pytest: sandboxes of root run as one of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o1777)
+        yield Path(folder)
+
+
+def test_nothing_is_left_when_its_host_is_killed(level: Level, open_folder: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(open_folder)}
     command = [sys.executable, "-c", HOST, level]
     host = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path.cwd(), env=environment)
     assert host.stdout is not None
@@ -114,7 +129,7 @@ def test_nothing_is_left_when_its_host_is_killed(level: Level, tmp_path: Path) -
     os.kill(host.pid, signal.SIGKILL)
     host.wait()
     assert until(lambda: not any(process.is_running() for process in family))
-    assert list(tmp_path.iterdir()) == []
+    assert list(open_folder.iterdir()) == []
 
 
 def test_threads_share_the_sandboxes(fresh: Pool) -> None:

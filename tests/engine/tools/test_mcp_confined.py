@@ -69,7 +69,7 @@ def test_it_reads_nothing_but_its_interpreter_its_packages_and_its_script(made: 
     look = "import os\nfor path in {}:\n    print(path, os.path.exists(path))"
     with tempfile.NamedTemporaryFile() as secret:
         os.chmod(secret.name, 0o644)
-        hidden = [secret.name, str(Path(__file__)), "/etc/shadow", "/var/log", "/usr/bin", "/etc/hostname"]
+        hidden = [secret.name, str(Path(__file__)), "/etc/shadow", "/var/log", "/usr/bin/env", "/etc/hostname"]
         assert do(made(), look.format(hidden)) == "".join(f"{path} False\n" for path in hidden)
     seen = [os.__file__, str(BAD_SERVER), pytest.__file__]
     assert do(made(), look.format(seen)) == "".join(f"{path} True\n" for path in seen)
