@@ -195,12 +195,14 @@ class Wears(Good):
 class OrderOfASet(Good):
     breaks = "repeats_in_other_processes"
 
+    numbers = {"1", "2", "3", "4", "5", "6", "7", "8", "9"}
+
     def draw(self):
-        return self.rng.choice(list({"1", "2", "3", "4", "5", "6", "7", "8", "9"}))
+        return self.rng.choice(list(self.numbers))
 
     def reset(self, seed=None):
         super().reset(seed)
-        return f"Guess from 1 to 9. Not {self.secret}. A hint: {self.rng.random()}", {"suffix": "Your guess?"}
+        return f"Guess one of {' '.join(self.numbers)}. A hint: {self.rng.random()}", {"suffix": "Your guess?"}
 
 
 class CannotBeCopied(Good):
