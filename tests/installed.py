@@ -25,7 +25,7 @@ PROGRAMS = {
 }
 """What is installed into each environment."""
 LARGE = {
-    "gem-llm": ["gem-llm==0.1.0", "pandas==3.1.1", "pylatexenc==2.10"],
+    "gem-llm": ["gem-llm==0.1.0", "datasets==5.2.0", "pandas==3.1.1", "pylatexenc==2.10"],
     "openenv-0.10": ["openenv==0.10.0"],
     "openenv-core-0.2": ["openenv-core==0.2.3"],
     "inspect": ["inspect-ai==0.3.285"],
@@ -56,11 +56,11 @@ def _made(name: str) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     with home.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        whole = home / "whole"
-        if not whole.exists():
+        whole, packages = home / "whole", "\n".join(_packages(name))
+        if not whole.exists() or whole.read_text() != packages:  # also after others have been chosen
             _run([sys.executable, "-m", "venv", "--clear", str(home)])
             _run([str(home / "bin" / "pip"), "install", "--quiet", *_packages(name)])
-            whole.touch()
+            whole.write_text(packages)
     return home / "bin"
 
 
