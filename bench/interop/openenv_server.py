@@ -29,6 +29,8 @@ class Answer(Observation):
 
     prompt: str
     info: dict
+    success: bool | None = None
+    """Whether the number was found; None before the end. A reward above 0 is also paid for a number close to it."""
 
 
 class Guessing(Environment):
@@ -51,7 +53,8 @@ class Guessing(Environment):
         """Take a turn."""
         text, reward, terminated, truncated, info = self.env.step(action.message)
         self._state.step_count += 1
-        return Answer(prompt=text, info=info, reward=reward, done=terminated or truncated)
+        success = info.get("success")
+        return Answer(prompt=text, info=info, reward=reward, done=terminated or truncated, success=success)
 
     @property
     def state(self):
