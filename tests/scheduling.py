@@ -31,7 +31,8 @@ FOLDERS: dict[Kind, tuple[str, ...]] = {"walks": ("walks", "live"), "waits": ("p
 HELPS_IN: dict[Kind, tuple[str, ...]] = {"waits": ("apps",)}
 """Where a process that takes a kind of tests helps when it has none of these left, besides what all can do."""
 STACKS = {
-    f"tests/platform/test_{name}.py" for name in ("api_page", "backup", "client", "dying", "refusals", "starting")
+    f"tests/platform/test_{name}.py"
+    for name in ("api_page", "backup", "client", "dying", "refusals", "starting", "tutorials")
 }
 """Files whose tests look at running stacks: they go to one process, which starts two."""
 TORCH = ("tests/engine/training/", "tests/examples/")

@@ -59,6 +59,14 @@ SHARED: list[Stack] = []
 """The stack of this session, if one was started."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse tests of the shared stack in files that are not known to look at one: it would end before they do."""
+    looking = [item for item in items if {"stack", "prepared"} & set(getattr(item, "fixturenames", ()))]
+    astray = [item.nodeid for item in looking if not scheduling.looks_at_stacks(item.path)]
+    if astray:
+        raise pytest.UsageError(f"{astray[0]} looks at a stack, so its file belongs into scheduling.STACKS.")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """End the shared stack after the last test that uses it: its processes take a tenth of a core while they idle."""
