@@ -1,6 +1,7 @@
 """Every algorithm finds the best arm."""
 
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -54,4 +55,5 @@ def test_it_finds_the_best_arm_whatever_an_action_is(
 ) -> None:
     settings = {"algorithm": algorithm, "credit_unit": unit, "updates": 25, "episodes": 64, "learning_rate": 1e-2}
     assert train(read_spec({**small, **settings, "checkpoint_seconds": 99}), tmp_path) == "finished"
-    assert RunFolder(tmp_path).metrics()[-1]["success"] > 0.8
+    lately = [point["success"] for point in RunFolder(tmp_path).metrics()[-10:]]
+    assert fmean(lately) > 0.8  # with this learning rate, a single update may undo much, and the next ones mend it
