@@ -196,7 +196,7 @@ class Report:
     def sentences(self) -> list[str]:
         """What may be said, and what the results leave out."""
         turns = [sentence for one in self.turns_used for sentence in one.sentences]
-        found = [*self._progress(), *self._orders(), *turns, *self._tool_use(), *self._transfers(), *self.study.notes]
+        found = [*self._progress(), *self._orders(), *turns, *self._transfers(), *self._tool_use(), *self.study.notes]
         return found or ["The study has one variant, so nothing is compared."]
 
     def _progress(self) -> list[str]:
