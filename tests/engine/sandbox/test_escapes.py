@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gem.sandbox import Limits
+from gem.sandbox import Limits, host_view
 from gem.sandbox.pool import Pool
 from tests.engine.sandbox.attacks import ATTACKS, SECRET, Attack
 
@@ -118,9 +118,10 @@ def test_nothing_can_be_hidden_for_the_next_run(pool: Pool, way: str) -> None:
 def test_bytes_that_are_hidden_from_who_counts_them_end_the_run(pool: Pool) -> None:
     if pool.level != "landlock":
         pytest.skip("the kernel counts")
-    is_root = pool.run("import os\nprint(os.geteuid())").stdout == "0\n"
+    # Root's sandboxes may read everything if the interpreter is in a folder that is closed to other users.
+    reads_closed = os.geteuid() == 0 and host_view.private_folder() is not None
     for hide, _ in HIDING.values():
-        is_read = is_root and "shut" in hide
+        is_read = reads_closed and "shut" in hide
         wait = f"\nimport time\ntime.sleep({0.5 if is_read else 8})"
         result = pool.run(hide + wait, limits=Limits(wall_seconds=9))
         assert result.status == ("ok" if is_read else "output")
