@@ -1,5 +1,6 @@
-# Everything a person does with this checkout. `make` lists the targets; nothing needs installing first
-# but Python 3.11 or newer. Options: PYTHON=python3.12 PORT=8001 BIND=0.0.0.0 STATE_DIR=/srv/gemweb FILE=/srv/backup.tar
+# Everything a person does with this checkout. `make` lists the targets; nothing needs installing first but Python 3.11
+# or newer and a C compiler.
+# Options: PYTHON=python3.12 PORT=8001 BIND=0.0.0.0 STATE_DIR=/srv/gemweb FILE=/srv/backup.tar
 
 PYTHON ?= python3
 BIN := .venv/bin

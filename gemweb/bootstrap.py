@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -209,7 +210,19 @@ def install_with_pip(lock: str, uv_error: str) -> None:
     try:
         run([*target, *options], "The packages could not be installed")
     except SetUpError as error:
+        if package := package_not_built(uv_error):
+            raise SetUpError(
+                f"{package} could not be compiled, which takes a C compiler and the headers of Python: install them "
+                "(on Debian: apt-get install gcc python3-dev; on macOS: xcode-select --install) and run the same "
+                f"command again. The error was: {last_line(uv_error)}"
+            ) from error
         raise SetUpError(f"{error} The error of uv was: {last_line(uv_error)}") from error
+
+
+def package_not_built(uv_error: str) -> str:
+    """The package that is published as source code alone and could not be built, by the error of uv; empty if none."""
+    found = re.search(r"Failed to build `([\w.-]+)", uv_error)
+    return found[1] if found else ""
 
 
 def run(command: list[str], failure: str) -> None:

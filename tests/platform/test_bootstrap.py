@@ -15,6 +15,11 @@ six==1.17.0 \\
     --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274 \\
     --hash=sha256:ff70335d468e7eb6ec65b95b99d3a2836546063f63acc5171de367e834932a81
 """
+SOURCE_LOCK = """\
+pycosat==0.6.6 \\
+    --hash=sha256:a376cfae20b16fcfbef24bf3c047a8a294c35032bb051fa98842c12bbab6f0ff
+"""
+"""A package that is published as source code alone, with extensions in C."""
 BASE = Path(sys.base_prefix) / "bin" / "python3"
 
 
@@ -29,15 +34,17 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def set_up(checkout: Path, *missing: str, wanted: str = "run", module: str = "six") -> subprocess.CompletedProcess[str]:
-    """Run the set-up on a Python that lacks the modules `missing`."""
+def set_up(
+    checkout: Path, *missing: str, wanted: str = "run", module: str = "six", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the set-up on a Python that lacks the modules `missing`, with environment variables."""
     for name in missing:
         (checkout / "lacks" / name).mkdir(parents=True, exist_ok=True)
         (checkout / "lacks" / name / "__init__.py").write_text("raise ImportError")
     return subprocess.run(
         [str(BASE), "gemweb/bootstrap.py", wanted, module],
         cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout / "lacks")},
+        env={**os.environ, "PYTHONPATH": str(checkout / "lacks"), **variables},
         capture_output=True,
         text=True,
         timeout=120,
@@ -75,6 +82,17 @@ def test_a_package_with_another_hash_is_refused(checkout: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("gemweb: The packages could not be installed")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.long
+def test_a_machine_without_a_compiler_is_told_what_to_do(checkout: Path) -> None:
+    (checkout / "requirements.lock").write_text(SOURCE_LOCK)
+    done = set_up(checkout, CC=str(checkout / "no-cc"), UV_CACHE_DIR=str(checkout / "cache"), PIP_NO_CACHE_DIR="1")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("gemweb: pycosat could not be compiled, which takes a C compiler and the headers of Python")
+    assert "apt-get install gcc python3-dev" in line
+    assert "no-cc" in line
 
 
 @pytest.mark.long

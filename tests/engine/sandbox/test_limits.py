@@ -1,5 +1,9 @@
 """Every limit of a run is honoured, and the result says which one it met."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from gem.errors import InvalidArgument
@@ -16,18 +20,14 @@ def test_a_program_prints_reads_and_ends(pool: Pool) -> None:
     assert result.ok
 
 
-def test_an_exception_is_an_error_with_the_traceback_that_python_prints(pool: Pool) -> None:
-    result = pool.run("def half(x):\n    return 1 / x\n\nhalf(0)")
+def test_an_exception_is_an_error_with_the_traceback_that_python_prints(pool: Pool, tmp_path: Path) -> None:
+    code = "def half(x):\n    return 1 / x\n\nhalf(0)"
+    result = pool.run(code)
     assert (result.status, result.exit_code) == ("error", 1)
-    assert result.stderr.splitlines() == [
-        "Traceback (most recent call last):",
-        '  File "main.py", line 4, in <module>',
-        "    half(0)",
-        '  File "main.py", line 2, in half',
-        "    return 1 / x",
-        "           ~~^~~",
-        "ZeroDivisionError: division by zero",
-    ]
+    (tmp_path / "main.py").write_text(code)
+    python = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "ZeroDivisionError: division by zero" in python.stderr
+    assert result.stderr == python.stderr.replace(f"{tmp_path}/", "")
 
 
 @pytest.mark.parametrize(
