@@ -91,7 +91,9 @@ def command(
             "cpu_seconds": limits.cpu_seconds,
         }
         argv = [sys.executable, "-m", "gem.sandbox.landlocked", json.dumps(settings), module, *args]
-        return StartCommand(argv, environment)
+        # No program can be started, so none is to be found: with a compiler, ctypes would write a file for it, which
+        # fails (that is how the CUDA build of torch looks for its libraries).
+        return StartCommand(argv, environment | {"PATH": ""})
     if os.environ.get(UNCONFINED_VARIABLE) == "1":
         return StartCommand([sys.executable, "-m", module, *args], environment)
     raise SandboxUnavailable(

@@ -1,7 +1,7 @@
 """What results say about themselves: what is missing, how wide the intervals are, on which data they were played."""
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from html import unescape
 from typing import Any
 
@@ -327,6 +327,7 @@ def test_lists_and_pages_sum_a_job_to_the_same_numbers(ada: User) -> None:
     Shard.objects.filter(job=job, env_id=HARD).update(state=Shard.State.DECIDED, actions=None, done=5)
     untouched = submit(ada)
     sums = tallies_of([job, untouched])
-    assert sums == {each.pk: Tally.of(each.shards.all()) for each in (job, untouched)}
+    for each in (job, untouched):  # the database adds numbers up in an order of its own
+        assert asdict(sums[each.pk]) == pytest.approx(asdict(Tally.of(each.shards.all())), rel=1e-12)
     assert (sums[job.pk].errors, sums[untouched.pk].total) == (3, 20)
     assert sums[job.pk].spared > 0

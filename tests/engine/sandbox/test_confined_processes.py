@@ -113,6 +113,14 @@ def test_it_reads_its_own_files_and_reaches_nothing_else(tmp_path: Path) -> None
     assert len(results) == 7
 
 
+@pytest.mark.usefixtures("mechanism")
+def test_it_finds_the_libraries_of_the_system(tmp_path: Path) -> None:
+    program = "import ctypes.util, json\nprint(json.dumps({'found': ctypes.util.find_library('dl')}))"
+    command = start(tmp_path / "policy", program)
+    done = subprocess.run(command.argv, env=command.env, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["found"] in (None, "libdl.so.2")
+
+
 def test_without_either_mechanism_none_is_started_unless_the_operator_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
