@@ -118,3 +118,18 @@ def test_the_boards_that_can_be_solved_are_those_that_moves_reach() -> None:
     assert len(reached) == 12
     assert all(_is_solvable([list(row) for row in board]) for board in reached)
     assert not _is_solvable([[2, 1], [3, 0]])
+
+
+def test_arguments_of_an_inherited_constructor_are_found() -> None:
+    class Base:
+        def __new__(cls, *_args: Any, **_others: Any) -> "Base":
+            return super().__new__(cls)
+
+        def __init__(self, size: int = 4) -> None:
+            self.size = size
+
+    class Derived(Base):
+        pass
+
+    assert _named_arguments(Derived) == {"size": 4}
+    assert not _takes_any(Derived)

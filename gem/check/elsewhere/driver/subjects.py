@@ -257,7 +257,7 @@ def _named_arguments(cls: Any) -> dict[str, Any]:
     for base in getattr(cls, "__mro__", (cls,)):
         if base is not cls and "__init__" not in vars(base):
             continue
-        parameters = inspect.signature(base).parameters.values()
+        parameters = _parameters_of(base)
         variable = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
         found = {**{one.name: one.default for one in parameters if one.kind not in variable}, **found}
         if all(one.kind is not inspect.Parameter.VAR_KEYWORD for one in parameters):
@@ -266,7 +266,15 @@ def _named_arguments(cls: Any) -> dict[str, Any]:
 
 
 def _takes_any(cls: Any) -> bool:
-    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in inspect.signature(cls).parameters.values())
+    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in _parameters_of(cls))
+
+
+def _parameters_of(cls: Any) -> list[inspect.Parameter]:
+    """The parameters of a constructor; `inspect.signature` of Python 3.11.2 may show those of `__new__` instead."""
+    constructor = inspect.getattr_static(cls, "__init__", None) if inspect.isclass(cls) else None
+    if inspect.isfunction(constructor):
+        return list(inspect.signature(constructor).parameters.values())[1:]
+    return list(inspect.signature(cls).parameters.values())
 
 
 def _nearest(name: str) -> str:
