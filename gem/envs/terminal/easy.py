@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import tarfile
 
-from gem.envs.terminal.task import Check, Facts, Task, WorkingDirectory, add, tree_of
+from gem.envs.terminal.task import Check, Facts, Task, WorkingDirectory, add, gzip_file, tree_of
 from gem.envs.terminal.words import LEVELS, MESSAGES, NOUNS, PEOPLE, SERVICES, clock, noun
 from gem.rng import RandomSource, choice, randint, sample, shuffle
 from gem.sandbox.inside.files.tree import Tree
@@ -122,14 +121,14 @@ def _archive(rng: RandomSource) -> tuple[Tree, Facts]:
 
 
 def _pack(notes: dict[str, str]) -> bytes:
-    """A compressed archive whose bytes are the same in every process."""
+    """A compressed archive whose bytes are the same on every machine."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, text in notes.items():
             entry = tarfile.TarInfo(f"home/notes/{name}")
             entry.size = len(text)
             archive.addfile(entry, io.BytesIO(text.encode()))
-    return gzip.compress(plain.getvalue(), mtime=0)
+    return gzip_file(plain.getvalue())
 
 
 add(Task(

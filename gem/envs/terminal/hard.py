@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 from typing import Any
 
-from gem.envs.terminal.task import Check, Facts, Task, WorkingDirectory, add, tree_of
+from gem.envs.terminal.task import Check, Facts, Task, WorkingDirectory, add, gzip_file, tree_of
 from gem.envs.terminal.words import NOUNS, PEOPLE, noun
 from gem.rng import RandomSource, choice, randint, sample, shuffle
 from gem.sandbox.inside.files.tree import Tree
@@ -197,7 +196,7 @@ add(Task(
 def _parts(rng: RandomSource) -> tuple[Tree, Facts]:
     people = sample(rng, PEOPLE, 20)
     text = "".join(f"{person},{randint(rng, 1, 10**9)}\n" for person in people)
-    packed = gzip.compress(text.encode(), mtime=0)
+    packed = gzip_file(text.encode())
     size = len(packed) // 6 + 1
     pieces = [packed[start : start + size] for start in range(0, len(packed), size)]
     names = sample(rng, NOUNS, len(pieces) + 2)

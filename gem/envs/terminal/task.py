@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import struct
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -134,3 +136,14 @@ def _parse_cell(text: str) -> str | float:
         return round(float(text), 6)
     except ValueError:
         return text
+
+
+def gzip_file(content: bytes) -> bytes:
+    """A gzip file (RFC 1952) in stored blocks (RFC 1951): what a compressor writes depends on its version."""
+    largest = 0xFFFF
+    packed = bytearray(b"\x1f\x8b\x08" + bytes(6) + b"\xff")
+    for start in range(0, max(1, len(content)), largest):
+        block = content[start : start + largest]
+        is_last = start + largest >= len(content)
+        packed += struct.pack("<BHH", is_last, len(block), len(block) ^ 0xFFFF) + block
+    return bytes(packed) + struct.pack("<II", zlib.crc32(content), len(content))

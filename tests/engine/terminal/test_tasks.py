@@ -1,12 +1,15 @@
 """Every task: it can be solved as its instruction says, and not by doing nothing."""
 
+import gzip
+import hashlib
 import json
+import random
 
 import pytest
 
 import gem
 from gem.core import Env
-from gem.envs.terminal.task import TASKS, tasks_of_level
+from gem.envs.terminal.task import TASKS, gzip_file, tasks_of_level
 from gem.envs.terminal.terminal import FINISH
 from tests.engine.terminal.solutions import SOLUTIONS
 
@@ -60,6 +63,20 @@ def test_seeds_give_different_instances_and_the_same_seed_the_same(task: str) ->
     made = [json.dumps([env.tree, env._facts], sort_keys=True) for env in (begun(task, seed) for seed in (4, 4, 5, 6))]
     assert made[0] == made[1]
     assert len(set(made)) == 3
+
+
+def test_a_task_begins_with_the_same_bytes_on_every_machine() -> None:
+    digest = hashlib.sha256()
+    for name, task in TASKS.items():
+        for seed in range(20):
+            digest.update(json.dumps([name, *task.prepare(random.Random(seed))], sort_keys=True).encode())
+    assert digest.hexdigest() == "e96961b697a529c42199310f5f3d459c2ca8b5e8696f4d58ae90b6e165593a66"
+
+
+@pytest.mark.parametrize("size", [0, 1, 0xFFFF, 0x10000, 200_000])
+def test_a_gzip_file_holds_what_was_put_in(size: int) -> None:
+    content = bytes(number % 251 for number in range(size))
+    assert gzip.decompress(gzip_file(content)) == content
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -189,7 +189,7 @@ def recorded() -> tuple[Identity, list[TurnRecord], str]:
     ):
         observation, reward, *_, info = env.step(action)
         turns.append(TurnRecord(action, observation, reward, json.loads(json.dumps(info))))
-    return Identity(ID, 1, 1, {"task": "sort-names"}), turns, first
+    return Identity(ID, gem.registry.spec(ID).version, 1, {"task": "sort-names"}), turns, first
 
 
 def test_a_record_is_replayed_without_running_anything(monkeypatch: pytest.MonkeyPatch) -> None:
