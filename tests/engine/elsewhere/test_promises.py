@@ -122,7 +122,7 @@ def test_the_boards_that_can_be_solved_are_those_that_moves_reach() -> None:
 
 def test_arguments_of_an_inherited_constructor_are_found() -> None:
     class Base:
-        def __new__(cls, *_args: Any, **_others: Any) -> "Base":
+        def __new__(cls, *_args: Any, **_others: Any) -> Base:
             return super().__new__(cls)
 
         def __init__(self, size: int = 4) -> None:
