@@ -85,6 +85,12 @@ def test_every_dataset_takes_any_seed_and_knows_its_own_answer(env_id: str) -> N
             assert reward == 1, question
 
 
+def test_a_sequence_of_too_large_numbers_is_dropped_before_they_are_computed() -> None:
+    env = make("number_sequence")  # for these seeds, the dataset draws a rule that squares four times
+    endings = [env.reset(seed=seed)[0].splitlines()[-1] for seed in (121, 1663)]
+    assert endings == ["-9, -9, -18, -27, -45, ?", "-1, -2, -4, -8, -16, -32, -64, -128, ?"]
+
+
 def test_what_was_asked_before_does_not_matter_and_a_helper_that_dies_is_replaced() -> None:
     names = ["polynomial_multiplication", "isomorphic_strings", "ransom_note", "word_ladder", "knight_swap", "codeio",
              "pool_matrix", "intermediate_integration"]  # fmt: skip

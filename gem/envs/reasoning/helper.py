@@ -37,6 +37,9 @@ MAX_KEPT_BYTES = 2**28
 """If this process has ever taken more memory, it ends after a request that asks to forget what it made: Python would
 give back only a part, and the next request starts another process."""
 
+LARGEST_IN_SEQUENCE = 1000
+"""The dataset number_sequence drops sequences with larger numbers."""
+
 DRAWING = (
     *("matplotlib", "matplotlib.animation", "matplotlib.collections", "matplotlib.pyplot"),
     *("mpl_toolkits", "mpl_toolkits.mplot3d"),
@@ -181,14 +184,34 @@ def _entry(name: str, size: int, dataset_seed: int, config: str, index: int) -> 
 
 @lru_cache(maxsize=64)
 def _dataset(name: str, size: int, seed: int, config: str) -> Any:
-    import reasoning_gym  # noqa: PLC0415 (see serve)
     from reasoning_gym.composite import DatasetSpec  # noqa: PLC0415
 
     arguments = json.loads(config)
     if name == "composite":
         arguments["datasets"] = [DatasetSpec(**{"config": {}, **part}) for part in arguments["datasets"]]
     _seed_generators(seed)
-    return reasoning_gym.create_dataset(name, size=size, seed=seed, **arguments)
+    return _package().create_dataset(name, size=size, seed=seed, **arguments)
+
+
+@lru_cache(maxsize=1)
+def _package() -> Any:
+    """ReasoningGym, whose dataset number_sequence drops a sequence as soon as one of its numbers is too large.
+
+    By itself it computes all numbers before it looks at them. A rule that squares four times gives eight numbers of
+    which the last has thousands of millions of digits, so that one seed of a thousand took 16 CPU seconds and more.
+    """
+    import reasoning_gym  # noqa: PLC0415 (see serve)
+    from reasoning_gym.cognition.number_sequences import PatternRule  # noqa: PLC0415
+
+    apply = PatternRule.apply
+
+    def apply_to_small(rule: Any, sequence: list[int], position: int) -> Any:
+        if abs(sequence[position]) > LARGEST_IN_SEQUENCE:
+            raise OverflowError("The sequence is dropped.")  # the dataset then tries another rule, as it would later
+        return apply(rule, sequence, position)
+
+    PatternRule.apply = apply_to_small
+    return reasoning_gym
 
 
 def _seed_generators(seed: int) -> None:
