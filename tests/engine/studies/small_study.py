@@ -14,7 +14,10 @@ PLAN: Mapping[str, Any] = {
     "question": "Which of two solves more?",
     "seeds": 4,
     "episodes": 100,
-    "environments": {"fifteen": {"recipe": "fifteen-easy", "updates": 2}, "gcd": {"recipe": "gcd", "updates": 2}},
+    "environments": {
+        "fifteen": {"recipe": "fifteen-easy", "updates": 2},
+        "gcd": {"recipe": "gcd", "model": "nano-base", "updates": 2},
+    },
     "variants": {
         "rebn": {"title": "ReBN", "settings": {"algorithm": "rebn"}},
         "ppo": {"title": "PPO", "settings": {"algorithm": "ppo"}},
