@@ -87,7 +87,7 @@ def test_a_package_with_another_hash_is_refused(checkout: Path) -> None:
 @pytest.mark.long
 def test_a_machine_without_a_compiler_is_told_what_to_do(checkout: Path) -> None:
     (checkout / "requirements.lock").write_text(SOURCE_LOCK)
-    done = set_up(checkout, CC=str(checkout / "no-cc"), UV_CACHE_DIR=str(checkout / "cache"), PIP_NO_CACHE_DIR="1")
+    done = set_up(checkout, CC="no-cc", UV_CACHE_DIR=str(checkout / "cache"), PIP_NO_CACHE_DIR="1")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith("gemweb: pycosat could not be compiled, which takes a C compiler and the headers of Python")
