@@ -24,7 +24,7 @@ from markdown_it.token import Token
 
 from apps.site import mathematics, reference
 
-FIRST = ("README.md", "docs/map.md", "docs/walks.md", "docs/glossary.md")
+FIRST = ("README.md", "docs/map.md", "docs/where.md", "docs/walks.md", "docs/glossary.md")
 LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
 
 FOLDERS = (

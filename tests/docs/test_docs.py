@@ -82,6 +82,21 @@ def test_the_map_names_only_places_that_exist() -> None:
     assert missing == []
 
 
+def test_what_people_look_for_is_where_the_documents_say() -> None:
+    rows = [line for name in ("map", "where") for line in (ROOT / f"docs/{name}.md").read_text().splitlines()]
+    missing, found = [], 0
+    for row in (row for row in rows if row.startswith("| ") and not row.startswith("| Where is")):
+        folders = [ROOT]  # a file may be named alone after one that is next to it
+        for name in re.findall(r"`([\w./]+(?:/|\.py|\.js))`", row.split("|", 2)[2]):
+            found += 1
+            if "/" in name:
+                folders += [(ROOT / name).parent, ROOT / name]
+            if not any((folder / name).exists() for folder in folders):
+                missing.append(name)
+    assert missing == []
+    assert found > 80
+
+
 def test_decision_records_are_short() -> None:
     records = sorted((ROOT / "docs/decisions").glob("*.md"))
     assert records
