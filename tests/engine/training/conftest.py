@@ -7,6 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.packages import skip_without
+
+skip_without("torch")  # all tests of this folder
+
 import torch
 
 from gem.core import State
