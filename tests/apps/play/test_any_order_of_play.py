@@ -82,6 +82,8 @@ class Play(RuleBasedStateMachine):
         episode, known = self._look(episode_id)
         if 1 in known.seats or gem.spec(episode.env_id).seats == 1 or known.over:
             return
+        if episode.seats.get(number=1).agent.slug == "expert":  # in a fork of an episode that nobody had joined
+            return
         link = self.people[known.seats[0]].link(episode)
         answer = self.people[who].client.post(link)
         taken = Episode.objects.get(pk=episode_id).seats.get(number=1).visitor != ""
