@@ -70,6 +70,7 @@ def test_all_tries_at_a_seed_are_one_observation() -> None:
         learnability.probe(id_of(IgnoresTheAction), seeds=40, tries=tries).random.solved for tries in (1, 4)
     )
     assert once is not None
+    assert four_times is not None
     assert four_times == pytest.approx(once)
     assert four_times.high - four_times.low > 0.29, "as of 40 observations; of 160 it would be 0.15"
 
