@@ -56,12 +56,11 @@ class Record:
         One is better if the interval of the difference leaves out zero and McNemar's exact test agrees: of few seeds,
         the interval alone leaves it out far too often.
         """
-        is_sure = binomial_p(self.only_first, self.only_first + self.only_second) < LEVEL
-        if is_sure and self.difference.low > 0:
-            return f"{self.first} is better here; this is unlikely to be luck."
-        if is_sure and self.difference.high < 0:
-            return f"{self.second} is better here; this is unlikely to be luck."
-        return f"Too close to call with {self.seeds:,} seed{'' if self.seeds == 1 else 's'}."
+        better = self.first if self.difference.low > 0 else self.second if self.difference.high < 0 else ""
+        if better and binomial_p(self.only_first, self.only_first + self.only_second) < LEVEL:
+            return f"{better} is better here; this is unlikely to be luck."
+        why = " by McNemar's exact test" if better else ""
+        return f"Too close to call{why} with {self.seeds:,} seed{'' if self.seeds == 1 else 's'}."
 
 
 def record(first: Side, second: Side) -> Record | None:

@@ -161,13 +161,15 @@ class Verdict:
         """
         if self.share is None:
             return ""
-        is_sure = sign_flips.p_value([share - HALF for share in self._shares]) < LEVEL
-        if is_sure and self.share.low > HALF:
-            return "That is more than half, and unlikely to be luck."
-        if is_sure and self.share.high < HALF:
+        is_apart = not self.share.low <= HALF <= self.share.high
+        if is_apart and sign_flips.p_value([share - HALF for share in self._shares]) < LEVEL:
+            if self.share.mean > HALF:
+                return "That is more than half, and unlikely to be luck."
             return "That is less than half, and unlikely to be bad luck."
-        count = len(self.compared)
-        return f"Whether that is more than half is too close to call with {count:,} seed{'' if count == 1 else 's'}."
+        count, why = len(self.compared), " by the test of signs" if is_apart else ""
+        return (
+            f"Whether that is more than half is too close to call{why} with {count:,} seed{'' if count == 1 else 's'}."
+        )
 
     @cached_property
     def by_agent(self) -> list[tuple[Score, Against]]:

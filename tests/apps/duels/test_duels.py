@@ -262,7 +262,9 @@ def test_a_few_seeds_won_in_a_row_are_no_claim_before_chance_makes_them_seldom(w
         record = head_to_head.Record("ann", "bob", 0, only_first, only_second, 0)
         better = "ann" if only_first else "bob"
         expected = f"{better} is better here; this is unlikely to be luck."
-        assert record.claim == (expected if is_claimed else f"Too close to call with {won} seeds.")
+        assert record.claim == (
+            expected if is_claimed else f"Too close to call by McNemar's exact test with {won} seeds."
+        )
 
 
 def test_the_newest_episode_of_a_seed_counts() -> None:

@@ -50,7 +50,8 @@ def test_one_win_is_too_close_to_call_and_many_are_not() -> None:
 def test_four_or_five_seeds_in_a_row_may_be_luck(value: float) -> None:
     """Of equally good players, one wins all of four seeds in one of eight cases, of five in one of 16."""
     for count in (4, 5):
-        assert "too close to call" in Verdict([own(value, 1.0 - value)] * count).claim
+        said = Verdict([own(value, 1.0 - value)] * count).claim
+        assert said.endswith(f"is too close to call by the test of signs with {count} seeds.")
     assert "unlikely to be" in Verdict([own(value, 1.0 - value)] * 6).claim
 
 
