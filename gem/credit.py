@@ -18,7 +18,7 @@ tokens of an episode in the place of its turns, or with one action for each epis
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Literal, NamedTuple, get_args
 
@@ -66,6 +66,8 @@ BATCH_EPSILON = 1e-9
 """A constant that is added to the standard deviation over a batch, as in GEM."""
 GROUP_EPSILON = 1e-6
 """A constant that is added to the standard deviation within a group; unequal returns differ by more than this."""
+SAME = 1e-9
+"""Numbers that differ by less are equal, because sums of the same rewards may differ in their last digit."""
 
 
 class Moments(NamedTuple):
@@ -280,6 +282,8 @@ def normalize(turns: Sequence[Sequence[float]], gather: Gather = list) -> Turns:
     Source: GEM (arXiv 2510.01051), section 3.
     """
     mean, deviation = moments(gather(list(chain.from_iterable(turns))))
+    if not deviation:
+        return [[0.0] * len(episode) for episode in turns]
     scale = deviation + BATCH_EPSILON
     return [[(value - mean) / scale for value in episode] for episode in turns]
 
@@ -299,7 +303,8 @@ def group_relative(totals: Sequence[float], groups: Sequence[int], *, scale: boo
     relative = []
     for total, group in zip(totals, groups, strict=True):
         mean, deviation = group_moments[group]
-        relative.append((total - mean) / (deviation + GROUP_EPSILON) if scale else total - mean)
+        difference = total - mean if deviation else 0.0
+        relative.append(difference / (deviation + GROUP_EPSILON) if scale else difference)
     return relative
 
 
@@ -321,11 +326,20 @@ def gae(rewards: Sequence[float], values: Sequence[float], discount: float, gae_
 
 
 def moments(numbers: Iterable[float]) -> Moments:
-    """Compute the mean and the population standard deviation, independently of the order; without numbers, 0 and 0."""
+    """Compute the mean and the population standard deviation, independently of the order; without numbers, 0 and 0.
+
+    The deviation of equal numbers (`are_equal`) is exactly 0, so that equal returns teach nothing.
+    """
     values = list(numbers)
     if not values:
         return Moments(0.0, 0.0)
     mean = math.fsum(values) / len(values)
-    if min(values) == max(values):
-        return Moments(values[0], 0.0)  # exactly, so that equal returns teach nothing
+    if are_equal(values):
+        return Moments(values[0] if min(values) == max(values) else mean, 0.0)
     return Moments(mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values)))
+
+
+def are_equal(numbers: Collection[float]) -> bool:
+    """Whether all of at least one number are equal, but for rounding errors of sums (`SAME`)."""
+    low, high = min(numbers), max(numbers)
+    return high - low <= SAME * max(1.0, abs(low), abs(high))

@@ -9,6 +9,8 @@ from django.db.models import Q
 from apps.agents.models import Agent
 from apps.duels.side_by_side import Side, Sides
 from apps.episodes.models import Episode, Seat
+from gem.evaluation.comparison.differences import LEVEL
+from gem.evaluation.comparison.sign_flips import binomial_p
 from gem.evaluation.scores import Interval, paired_difference
 
 MAX_SEEDS = 20_000
@@ -49,12 +51,16 @@ class Record:
 
     @property
     def claim(self) -> str:
-        """What the interval of the difference allows to claim, as a sentence."""
-        if self.difference.low > 0:
-            return f"{self.first} is better here; this is unlikely to be luck."
-        if self.difference.high < 0:
-            return f"{self.second} is better here; this is unlikely to be luck."
-        return f"Too close to call with {self.seeds:,} seed{'' if self.seeds == 1 else 's'}."
+        """What may be claimed, as a sentence.
+
+        One is better if the interval of the difference leaves out zero and McNemar's exact test agrees: of few seeds,
+        the interval alone leaves it out far too often.
+        """
+        better = self.first if self.difference.low > 0 else self.second if self.difference.high < 0 else ""
+        if better and binomial_p(self.only_first, self.only_first + self.only_second) < LEVEL:
+            return f"{better} is better here; this is unlikely to be luck."
+        why = " by McNemar's exact test" if better else ""
+        return f"Too close to call{why} with {self.seeds:,} seed{'' if self.seeds == 1 else 's'}."
 
 
 def record(first: Side, second: Side) -> Record | None:

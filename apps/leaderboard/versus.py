@@ -15,6 +15,8 @@ from functools import cached_property
 
 from apps.episodes.models import Episode, Seat
 from apps.leaderboard.models import Score
+from gem.evaluation.comparison import sign_flips
+from gem.evaluation.comparison.differences import LEVEL
 from gem.evaluation.scores import Interval, wilson
 
 HALF = 0.5
@@ -143,20 +145,31 @@ class Verdict:
     @cached_property
     def share(self) -> Interval | None:
         """The share of agents' episodes that are beaten, averaged over the person's episodes; None without any."""
-        shares = [person_try.against.share for person_try in self.compared]
-        return wilson(math.fsum(shares), len(shares)) if shares else None
+        return wilson(math.fsum(self._shares), len(self._shares)) if self._shares else None
+
+    @cached_property
+    def _shares(self) -> list[float]:
+        """The share of agents' episodes that each of the person's episodes beats."""
+        return [person_try.against.share for person_try in self.compared]
 
     @property
     def claim(self) -> str:
-        """A sentence about whether the share is above or below one half."""
+        """A sentence about whether the share is above or below one half.
+
+        It is claimed to be if the interval leaves out one half and the sign-flip test agrees: of few seeds, the
+        interval alone leaves it out too often.
+        """
         if self.share is None:
             return ""
-        if self.share.low > HALF:
-            return "That is more than half, and unlikely to be luck."
-        if self.share.high < HALF:
+        is_apart = not self.share.low <= HALF <= self.share.high
+        if is_apart and sign_flips.p_value([share - HALF for share in self._shares]) < LEVEL:
+            if self.share.mean > HALF:
+                return "That is more than half, and unlikely to be luck."
             return "That is less than half, and unlikely to be bad luck."
-        count = len(self.compared)
-        return f"Whether that is more than half is too close to call with {count:,} seed{'' if count == 1 else 's'}."
+        count, why = len(self.compared), " by the test of signs" if is_apart else ""
+        return (
+            f"Whether that is more than half is too close to call{why} with {count:,} seed{'' if count == 1 else 's'}."
+        )
 
     @cached_property
     def by_agent(self) -> list[tuple[Score, Against]]:

@@ -24,7 +24,6 @@ from apps.standings.measuring import Measured
 from apps.standings.models import Profile
 from apps.standings.refreshing import TASK_PROFILE
 from gem import benchmarks
-from gem.evaluation.intervals import Z95
 
 MOST_COLUMNS = 4
 MOST_REPLAYS = 3
@@ -82,17 +81,19 @@ class Line:
     def difference(self) -> tuple[float, float, float] | None:
         """The newest version minus the one before it, with the ends of the 95 % interval; None without both.
 
-        The interval is that of independent samples, so it is too wide, never too narrow, where both played the same
-        seeds. The page of the comparison pairs them.
+        Its ends are those of R. G. Newcombe (Interval estimation for the difference between independent proportions,
+        1998, method 10): of each share only the distance to the end that counts on this side, because the intervals of
+        shares near 0 or 1 are not symmetric. It takes the samples to be independent, so it is too wide, never too
+        narrow, where both played the same seeds. The page of the comparison pairs them.
         """
         pair = self.cells[-2:]
         if len(pair) < 2 or any(cell is None or not cell.has_interval for cell in pair):
             return None
         before, after = (cell for cell in pair if cell is not None)
         mean = after.share - before.share
-        errors = [(cell.high - cell.low) / (2 * Z95) for cell in (before, after)]
-        half = Z95 * math.hypot(*errors)
-        return mean, mean - half, mean + half
+        below = math.hypot(after.share - after.low, before.high - before.share)
+        above = math.hypot(after.high - after.share, before.share - before.low)
+        return mean, mean - below, mean + above
 
     @property
     def in_points(self) -> list[str]:

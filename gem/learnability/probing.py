@@ -14,7 +14,7 @@ from gem import registry
 from gem.agents import Decision, Request, has_expert, make_agent
 from gem.agents.agent import Agent
 from gem.errors import GemError
-from gem.evaluation.intervals import wilson
+from gem.evaluation.intervals import Interval, estimate_share, wilson
 from gem.grading.parsing import extract_last_boxed_answer, extract_last_tagged_answer
 from gem.learnability.report import Exploit, Played, Report, Training
 from gem.records import EpisodeRecord
@@ -124,8 +124,16 @@ def _play(
 def _summarized(name: str, records: Sequence[EpisodeRecord]) -> Played:
     returns = tuple(record.total_reward for record in records)
     says_success = any(record.turns and "success" in record.turns[-1].info for record in records)
-    solved = wilson(sum(bool(record.success) for record in records), len(records)) if says_success else None
-    return Played(name, solved, statistics.fmean(returns), returns)
+    return Played(name, _share_solved(records) if says_success else None, statistics.fmean(returns), returns)
+
+
+def _share_solved(records: Sequence[EpisodeRecord]) -> Interval:
+    """The share of solved episodes with its interval over seeds: all tries at a seed are one observation."""
+    by_seed: dict[int, list[bool]] = {}
+    for record in records:
+        by_seed.setdefault(record.identity.seed, []).append(bool(record.success))
+    found = estimate_share((len(tries), sum(tries)) for tries in by_seed.values())
+    return found.interval or wilson(found.mean * found.seeds, found.seeds)
 
 
 def _notes(play: Play, env_id: str, records: Sequence[EpisodeRecord]) -> Iterator[str]:

@@ -12,6 +12,8 @@ Kind = Literal["broken", "without the task", "learned", "solved at random", "has
 
 MANY = 0.95
 """A share of solved episodes from which nothing is left to learn."""
+SURELY_MANY = 0.8
+"""The lowest end of its 95 % interval: twenty seeds on which all tries are solved are enough."""
 SOME_SIGNAL = 0.05
 """A share of seeds whose tries differ, below which a training has hardly anything to learn from."""
 LARGE_EXPLOIT = 0.5
@@ -26,10 +28,11 @@ class Played(NamedTuple):
 
     name: str
     solved: Interval | None
-    """The share of solved episodes with its 95 % interval; None if the environment never says what is solved."""
+    """The share of solved episodes with its 95 % interval over seeds; None if the environment never says whether they
+    are."""
     mean_return: float
     returns: tuple[float, ...]
-    """The return of each seed."""
+    """The return of each episode."""
 
 
 class Exploit(NamedTuple):
@@ -115,8 +118,9 @@ class Report:
         """The verdict, from the gravest finding on."""
         if self.problems:
             return Verdict("broken", " ".join(self.problems))
-        if self.random.solved is not None and self.random.solved.low >= MANY:
-            share = f"{self.random.solved.mean:.0%}"
+        solved = self.random.solved
+        if solved is not None and solved.mean >= MANY and solved.low >= SURELY_MANY:
+            share = f"{solved.mean:.0%}"
             return Verdict("solved at random", f"Random play solves {share}, so there is nothing left to learn.")
         if (exploit := self.best_exploit) is not None:
             return Verdict("without the task", self._of_exploit(exploit))

@@ -47,6 +47,16 @@ def test_rebn_of_equal_returns_teaches_nothing() -> None:
     assert normalize([[0.1, 0.1], [0.1]]) == [[0.0, 0.0], [0.0]]
 
 
+def test_returns_that_only_rounding_tells_apart_teach_nothing() -> None:
+    """A word of three letters is revealed at once, or one letter and then two: the returns differ in the last digit."""
+    at_once, in_two = [3 / 3 * 0.5 + 0.5], [1 / 3 * 0.5, 2 / 3 * 0.5 + 0.5]
+    assert math.fsum(at_once) != math.fsum(in_two)
+    for scale_groups in (True, False):
+        credit = compute_advantages("grpo", [at_once, in_two], groups=[0, 0], scale_groups=scale_groups)
+        assert credit.advantages == [[0.0], [0.0, 0.0]]
+    assert normalize([[1.0], [math.fsum(in_two)]]) == [[0.0], [0.0]]
+
+
 def test_rebn_over_several_processes_is_that_of_all_turns_together() -> None:
     mine, theirs = [[2.0, 1.0]], [[4.0, -2.0], [0.5]]
     together = normalize(mine + theirs)

@@ -14,7 +14,17 @@ from gem.evaluation.intervals import wilson
 from gem.learnability.probing import Fixed
 from gem.learnability.report import Played, Report, Training
 from gem.learnability.training import train_briefly
-from tests.engine.learnable_envs import BROKEN, KNOWN, Sum, Unreachable, expert_action, id_of, registered
+from tests.engine.learnable_envs import (
+    BROKEN,
+    KNOWN,
+    IgnoresTheAction,
+    PaysAlways,
+    Sum,
+    Unreachable,
+    expert_action,
+    id_of,
+    registered,
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -52,6 +62,26 @@ def test_environments_of_the_house_get_the_verdict_that_is_known_of_them(env_id:
     report = learnability.probe(env_id, seeds=seeds, tries=3)
     assert report.problems == []
     assert report.verdict.kind == KNOWN[env_id], report.verdict
+
+
+def test_all_tries_at_a_seed_are_one_observation() -> None:
+    """Here the seed alone decides, so four tries tell no more than one."""
+    once, four_times = (
+        learnability.probe(id_of(IgnoresTheAction), seeds=40, tries=tries).random.solved for tries in (1, 4)
+    )
+    assert once is not None
+    assert four_times is not None
+    assert four_times == pytest.approx(once)
+    assert four_times.high - four_times.low > 0.29, "as of 40 observations; of 160 it would be 0.15"
+
+
+def test_solved_at_random_takes_more_than_a_few_seeds() -> None:
+    kinds = {seeds: learnability.probe(id_of(PaysAlways), seeds=seeds).random.solved for seeds in (4, 20)}
+    found = {
+        seeds: Report("test:X", seeds, 4, Played("x", solved, 1.0, (1.0,)), None, [], [], 0.5, seeds).verdict.kind
+        for seeds, solved in kinds.items()
+    }
+    assert found == {4: "has a signal", 20: "solved at random"}
 
 
 def played(solved: int, of: int = 100) -> Played:

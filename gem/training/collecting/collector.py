@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from gem.agents.agent import Decision, Request
+from gem.credit import are_equal
 from gem.records import EpisodeRecord
 from gem.rng import SplitMix64
 from gem.rollout import EpisodeRequest, rollout
@@ -218,10 +219,10 @@ def capacity_of(spec: TrainingSpec, episodes: int) -> int:
 
 def _without_signal(episodes: Sequence[PlayedEpisode]) -> set[int]:
     """The groups whose episodes all have the same return, so that GRPO's advantages are 0."""
-    returns: dict[int, set[float]] = {}
+    returns: dict[int, list[float]] = {}
     for episode in episodes:
-        returns.setdefault(episode.group, set()).add(episode.record.total_reward)
-    return {group for group, values in returns.items() if len(values) == 1}
+        returns.setdefault(episode.group, []).append(episode.record.total_reward)
+    return {group for group, values in returns.items() if are_equal(values)}
 
 
 def _replace(batch: RolloutBatch, groups: set[int], anew: RolloutBatch) -> RolloutBatch:

@@ -1,11 +1,17 @@
 """Forks: from the state before a turn an episode is continued several times, so that the mean return says what the
 state was worth, without a critic.
 
-Which turn of an episode is forked is drawn, whatever was done in it: to choose it by its action or its outcome would
-bias the advantages. After `PILOT` continuations only those states are forked further at which they differ in what they
-return, because where they do not, there is little to learn. That stopping looks at outcomes has a price: the first
-continuations are compared with others that are more often like them, so their advantages keep their sign but are too
-small, by up to an eighth where four continuations are the most and each has one of two returns.
+Which turn of an episode is forked is drawn, whatever was done in it: to choose it by its action would bias the
+advantages. It is drawn among the turns that the episode had, and their number is an outcome, which has a price: the
+sooner an episode ends after a turn, the more often the turn is forked, and so compared with its own state instead of
+the whole batch. Where a state is worth more than the mean of the batch, an action that ends the episode sooner than
+another of the same value therefore has the lower advantage, and where it is worth less, the higher one. Where all
+turns are forked, or all episodes have equally many, this does not happen.
+
+After `PILOT` continuations only those states are forked further at which they differ in what they return, because
+where they do not, there is little to learn. That stopping looks at outcomes has a price too: the first continuations
+are compared with others that are more often like them, so their advantages keep their sign but are too small, by up to
+an eighth where four continuations are the most and each has one of two returns.
 
 Source: values from Monte Carlo rollouts are those of VinePPO (Kazemnejad et al., arXiv 2410.01679), which forks every
 turn and does not learn from the continuations.
@@ -88,7 +94,7 @@ class Fork:
 
 
 def choose_forks(spec: TrainingSpec, update: int, episodes: Sequence[PlayedEpisode]) -> list[Fork]:
-    """The turns that are forked of each episode, drawn without looking at what happened in them."""
+    """The turns that are forked of each episode, drawn among all that it had, whatever happened in them."""
     found = []
     for episode in episodes:
         record = episode.record

@@ -255,6 +255,18 @@ def test_only_seeds_that_both_have_ended_are_counted() -> None:
     assert record.claim == "Too close to call with 1 seed."
 
 
+@pytest.mark.parametrize(("won", "is_claimed"), [(3, False), (4, False), (5, False), (6, True)])
+def test_a_few_seeds_won_in_a_row_are_no_claim_before_chance_makes_them_seldom(won: int, is_claimed: bool) -> None:
+    """Of equally good agents, one of the two wins the first five seeds in one of 16 duels, and six in one of 32."""
+    for only_first, only_second in ((won, 0), (0, won)):
+        record = head_to_head.Record("ann", "bob", 0, only_first, only_second, 0)
+        better = "ann" if only_first else "bob"
+        expected = f"{better} is better here; this is unlikely to be luck."
+        assert record.claim == (
+            expected if is_claimed else f"Too close to call by McNemar's exact test with {won} seeds."
+        )
+
+
 def test_the_newest_episode_of_a_seed_counts() -> None:
     play("expert", [1, 2, 3, 4, 5, 6, 7])
     found = stand(play("expert", [secret()]), play("random", [secret()]))

@@ -46,6 +46,15 @@ def test_one_win_is_too_close_to_call_and_many_are_not() -> None:
     assert "less than half" in Verdict([own(0.0, 1.0)] * 20).claim
 
 
+@pytest.mark.parametrize("value", [1.0, 0.0])
+def test_four_or_five_seeds_in_a_row_may_be_luck(value: float) -> None:
+    """Of equally good players, one wins all of four seeds in one of eight cases, of five in one of 16."""
+    for count in (4, 5):
+        said = Verdict([own(value, 1.0 - value)] * count).claim
+        assert said.endswith(f"is too close to call by the test of signs with {count} seeds.")
+    assert "unlikely to be" in Verdict([own(value, 1.0 - value)] * 6).claim
+
+
 def test_what_does_not_count_or_nobody_has_played_is_not_compared() -> None:
     verdict = Verdict([own(1.0, 0.0), own(1.0), own(1.0, 0.0, advised=True), own(1.0, 0.0, watched=True)])
     assert len(verdict.compared) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -20,6 +22,8 @@ from apps.trainings import operations as trainings
 from apps.visibility import Visibility
 from gem import benchmarks
 from gem.agents.endpoint import EndpointSpec
+from gem.evaluation.intervals import estimate_share
+from gem.evaluation.scores import wilson
 from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 from tests.apps.standings.played import played
@@ -129,6 +133,33 @@ def measured_as(share: float, n: int) -> dict[str, object]:
         "env_id": GUESS, "env_version": 1, "n": n, "errors": 0, "seeds": n, "solved": [share, share - 0.1, share + 0.1],
         "returns": [share, None, None], "turns": 3.0, "tokens": 1000, "unreadable": 0, "best": "", "worst": "",
     }  # fmt: skip
+
+
+def line_of(*solved: int, n: int) -> pages.Line:
+    """What two versions of an agent solved of `n` seeds, side by side."""
+    cells = []
+    for count in solved:
+        share = estimate_share((1, float(seed < count)) for seed in range(n))
+        fields = {**measured_as(share.mean, n), "solved": [share.mean, share.low, share.high]}
+        cells.append(pages.Cell(measuring.Measured(**fields), "job"))  # type: ignore[arg-type]
+    return pages.Line(GUESS, "", [*cells])
+
+
+def test_the_ends_of_a_difference_are_those_of_newcombes_method_10() -> None:
+    """His example is 56 of 70 against 48 of 80: 0.0524 to 0.3339 with Wilson's intervals of 1.96."""
+    cells = []
+    for solved, n in ((48, 80), (56, 70)):
+        fields = {**measured_as(solved / n, n), "solved": list(wilson(solved, n))}
+        cells.append(pages.Cell(measuring.Measured(**fields), "job"))  # type: ignore[arg-type]
+    assert pages.Line(GUESS, "", [*cells]).difference == pytest.approx((0.2, 0.0524, 0.3339), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [10, 20])
+def test_equal_versions_are_called_different_in_at_most_one_of_twenty_cases(n: int) -> None:
+    verdicts = {(a, b): line_of(a, b, n=n).verdict for a in range(n + 1) for b in range(n + 1)}
+    for share in (0.05, 0.2, 0.5, 0.8, 0.95):
+        chances = [math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1)]
+        assert sum(chances[a] * chances[b] for (a, b), said in verdicts.items() if said != "too close") < 0.05
 
 
 def test_checkpoints_of_a_training_are_versions_of_one_agent(ann: User) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 from django.test import Client
 
 from apps.accounts.models import User
 from apps.jobs.models import Job
 from apps.trainings import operations, records
 from apps.trainings.pages import compare
+from gem.evaluation.intervals import Interval
 from tests.apps.trainings.trainings import claimed, row, small
 
 
@@ -73,6 +77,36 @@ def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ad
     assert compare.verdict(found).startswith("ReBN solved more than REINFORCE at the end")
     one = compare.arms(list(Job.objects.filter(spec__seed=0)))
     assert "One seed shows no spread" in compare.verdict(one)
+    two = compare.arms(list(Job.objects.filter(spec__seed__lt=2)))
+    assert compare.verdict(two).startswith("To compare 2 settings, it takes 3 seeds of each")
+
+
+def arm(label: str, *finals: float) -> compare.Arm:
+    """Trainings that are done and end with these shares solved."""
+    mean = sum(finals) / len(finals)
+    return compare.Arm(label, 1, [], Interval(mean, mean, mean), None, len(finals), 9, 9, finals)
+
+
+def test_equal_algorithms_that_succeed_or_fail_seldom_have_an_order() -> None:
+    """Each training succeeds with a probability of one half. All outcomes of four algorithms with four seeds."""
+    wrong = 0
+    outcomes = [[*(0.96, 0.97, 0.98, 0.99)[:solved], *(0.02, 0.03, 0.04, 0.05)[solved:]] for solved in range(5)]
+    for solved in itertools.product(range(5), repeat=4):
+        arms = sorted((arm(str(i), *outcomes[k]) for i, k in enumerate(solved)), key=lambda one: -sum(one.finals))
+        if "out zero" in compare.verdict(arms):
+            wrong += math.prod(math.comb(4, k) for k in solved)
+    assert wrong / 16**4 < 0.05
+
+
+def test_an_order_names_those_that_are_surely_lower() -> None:
+    found = [arm("A", 0.9, 0.91, 0.92, 0.9), arm("B", 0.88, 0.9, 0.92, 0.9), arm("C", 0.1, 0.12, 0.1, 0.11)]
+    assert compare.verdict(found) == (
+        "A solved more than C at the end: the 95 % interval of the difference leaves out zero. Its differences from "
+        "the others may be chance."
+    )
+    assert compare.verdict(found[:2]) == (
+        "A has the highest mean, but the order may be chance: the 95 % interval of the difference includes zero."
+    )
 
 
 def test_trainings_that_differ_in_their_seed_only_are_drawn_together(client: Client, ada: User) -> None:

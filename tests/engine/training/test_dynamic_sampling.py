@@ -1,6 +1,7 @@
 """Groups without signal are replaced, and metrics do not look at what was selected."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from gem.errors import InvalidArgument
 from gem.training.checkpoints.checkpoint import list_checkpoints
 from gem.training.collecting.batch import RolloutBatch
-from gem.training.collecting.collector import Collector
+from gem.training.collecting.collector import Collector, _without_signal
 from gem.training.policy.policies import load_policy
 from gem.training.policy.sampler import make_sampler
 from gem.training.run_folder import RunFolder
@@ -34,6 +35,18 @@ def groups(small: dict[str, Any]) -> dict[str, Any]:
     """Pairs that only success is paid for: most of them have no signal."""
     success_alone = [{"name": "reward_success"}]
     return {**small, "algorithm": "grpo", "group_size": 2, "episodes": 64, "wrappers": success_alone}
+
+
+def test_a_group_whose_returns_only_rounding_tells_apart_has_no_signal() -> None:
+    """All cells of a board opened in two turns, or one by one: the sums of twentieths differ in their last digit."""
+    returns = [17 / 20 + 3 / 20, sum([1 / 20] * 20)]
+    assert returns[0] != returns[1]
+    episodes: list[Any] = [
+        SimpleNamespace(group=group, record=SimpleNamespace(total_reward=value + change * (group == 1)))
+        for group in (0, 1)
+        for value, change in zip(returns, (0.0, -0.05), strict=True)
+    ]
+    assert _without_signal(episodes) == {0}
 
 
 def test_groups_without_signal_are_replaced(groups: dict[str, Any]) -> None:
