@@ -1,7 +1,9 @@
-// The arithmetic of the credit lens, for a discount: the formulas of gem/credit.py and gem/true_advantage.py.
+// The arithmetic of the credit lens, for a discount: the formulas of gem/credit.py and
+// gem/analysis/true_advantage.py.
 
 const BATCH_EPSILON = 1e-9;
 const GROUP_EPSILON = 1e-6;
+const SAME = 1e-9; // numbers that differ by less are equal, because sums of the same rewards differ in their last digit
 const Z95 = 1.959963984540054;
 const NOTHING = 1e-18;
 
@@ -9,8 +11,9 @@ const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
 export function moments(numbers) {
   if (!numbers.length) return { mean: 0, deviation: 0 };
-  if (Math.min(...numbers) === Math.max(...numbers)) return { mean: numbers[0], deviation: 0 };
-  const mean = sum(numbers) / numbers.length;
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+  const mean = low === high ? low : sum(numbers) / numbers.length;
+  if (high - low <= SAME * Math.max(1, Math.abs(low), Math.abs(high))) return { mean, deviation: 0 };
   return { mean, deviation: Math.sqrt(sum(numbers.map((number) => (number - mean) ** 2)) / numbers.length) };
 }
 
@@ -21,18 +24,24 @@ export function returnsToGo(rewards, discount) {
   return togo;
 }
 
+const scaled = (value, { mean, deviation }, epsilon) => (deviation ? (value - mean) / (deviation + epsilon) : 0);
+
+/** Returns-to-go normalized as those of a batch with this mean and deviation. */
+export function normalized(returns, batch) {
+  return returns.map((value) => scaled(value, batch, BATCH_EPSILON));
+}
+
 /** ReBN: the returns-to-go of this episode, normalized over those of the whole batch. */
 export function rebn(rewards, batch, discount) {
   const own = returnsToGo(rewards, discount);
-  const { mean, deviation } = moments([own, ...batch.map((other) => returnsToGo(other, discount))].flat());
-  return own.map((value) => (value - mean) / (deviation + BATCH_EPSILON));
+  return normalized(own, moments([own, ...batch.map((other) => returnsToGo(other, discount))].flat()));
 }
 
 /** GRPO: the return of this episode within its group, the same for every turn; null without a group. */
 export function grpo(rewards, group) {
   if (!group.length) return null;
-  const { mean, deviation } = moments([rewards, ...group].map(sum));
-  return rewards.map(() => (sum(rewards) - mean) / (deviation + GROUP_EPSILON));
+  const returns = moments([rewards, ...group].map(sum));
+  return rewards.map(() => scaled(sum(rewards), returns, GROUP_EPSILON));
 }
 
 /** PPO: the generalized advantage estimate, with the values before each turn. */

@@ -1,6 +1,6 @@
 // All episodes of one seed: the tint of every turn follows the discount and the choice of what tints.
 
-import { grpo, level, moments, returnsToGo, signed, trueAdvantage } from "./credit.js";
+import { grpo, level, moments, normalized, returnsToGo, signed, trueAdvantage } from "./credit.js";
 
 const panel = document.querySelector("[data-heat]");
 const slider = panel.querySelector("#gamma");
@@ -15,8 +15,8 @@ function values(name, discount) {
   if (name === "reward") return rewards.map(plain);
   const togo = rewards.map((own) => returnsToGo(own, discount));
   if (name === "togo") return togo.map(plain);
-  const { mean, deviation } = moments(togo.flat());
-  return togo.map((own) => plain(own.map((value) => (value - mean) / (deviation + 1e-9))));
+  const batch = moments(togo.flat());
+  return togo.map((own) => plain(normalized(own, batch)));
 }
 
 function plain(row) {
