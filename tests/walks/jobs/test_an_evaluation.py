@@ -217,6 +217,13 @@ def _bring_into_view(page: Page, part: str) -> None:
 def _read_export_and_archive(page: Page) -> None:
     """Read the result part by part, download its turns, and archive the job under another name."""
     job = page.url
+    episodes = page.locator("#grid a.ep")
+    expect(page.locator("#grid a.ep[tabindex='0']")).to_have_count(1)
+    episodes.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(episodes.nth(1)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator("#grid a.ep:focus")).to_have_count(0)
     _bring_into_view(page, "seeds")
     cells = page.locator("#seeds td a")
     expect(cells).to_have_count(40)
