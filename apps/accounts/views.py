@@ -1,6 +1,7 @@
 """Signing up, logging in and out."""
 
 import math
+import shlex
 
 from django.conf import settings
 from django.contrib import auth, messages
@@ -210,7 +211,9 @@ def login_link(request: HttpRequest, token: str) -> HttpResponse:
             return render(request, "accounts/login_link.html")
         operations.use_login_link(request, token)
     except operations.LinkRefused:
-        return render(request, "accounts/login_link.html", {"refused": True}, status=403)
+        stack = f"PORT={settings.PORT} STATE_DIR={shlex.quote(str(settings.STATE_DIR))}"
+        command = f"{stack} .venv/bin/python -m gemweb.local.manage login_link"
+        return render(request, "accounts/login_link.html", {"refused": True, "command": command}, status=403)
     return redirect(settings.LOGIN_REDIRECT_URL)
 
 

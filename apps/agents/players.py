@@ -108,10 +108,13 @@ def within_limits(spec: EndpointSpec) -> EndpointSpec:
 
 
 def guard() -> AddressGuard:
-    """The guard for the addresses that endpoint agents may contact on this site."""
-    return _guard(tuple(settings.PRIVATE_ENDPOINTS))
+    """The guard for the addresses that endpoint agents may contact on this site.
+
+    On one's own machine, whoever sees the site could ask the servers themselves, so their error messages are shown.
+    """
+    return _guard(tuple(settings.PRIVATE_ENDPOINTS), settings.LOCAL_MODE)
 
 
 @functools.cache
-def _guard(allow: tuple[str, ...]) -> AddressGuard:
-    return AddressGuard(allow)
+def _guard(allow: tuple[str, ...], shows_server_errors: bool) -> AddressGuard:
+    return AddressGuard(allow, shows_server_errors=shows_server_errors)

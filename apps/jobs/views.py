@@ -30,6 +30,7 @@ from apps.jobs.models import Job, JobQuerySet
 from apps.jobs.results import finished
 from apps.jobs.results.finished import ENDINGS
 from apps.visibility import save_choice
+from gem.evaluation.compare import MAX_RUNS, MIN_RUNS
 
 JOBS_ON_A_PAGE = 25
 EPISODES_ON_A_PAGE = 100
@@ -61,6 +62,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
     kept = {name: value for name, value in filed.items() if value}
     whose = {**({"whose": "mine"} if mine else {}), **({"archived": "1"} if archived else {})}
     shown = {"page": page, "items": pages.items(page.rows), "mine": mine, "state": state, "states": Job.State.choices}
+    together = [job.pk for job in page.rows if job.kind == Job.Kind.EVALUATION][::-1] if filed["group"] else []
     restored = Job.objects.listed_for(request.user).filter(state=Job.State.PAUSED).exclude(reason="")
     context = {
         **shown,
@@ -72,6 +74,7 @@ def list(request: HttpRequest) -> HttpResponse:  # noqa: A001 (the page's name)
         "archived": archived,
         "in_other_place": urlencode({**({"whose": "mine"} if mine else {}), **({} if archived else {"archived": "1"})}),
         "restored": restored.count(),
+        "comparable": urlencode({"job": together}, doseq=True) if MIN_RUNS <= len(together) <= MAX_RUNS else "",
     }
     return render(request, "jobs/list.html", context)
 

@@ -24,8 +24,9 @@ from markdown_it.token import Token
 
 from apps.site import mathematics, reference
 
-FIRST = ("README.md", "docs/map.md", "docs/where.md", "docs/walks.md", "docs/glossary.md")
-LAST = ("CONTRIBUTING.md", "CHANGELOG.md")
+FIRST = ("README.md", "docs/glossary.md")
+LAST = ("CONTRIBUTING.md", "docs/map.md", "docs/where.md", "docs/walks.md", "CHANGELOG.md")
+"""Those for people who change gemweb come after all that is for people who use it."""
 
 FOLDERS = (
     ("Tutorials", "docs/tutorials"),
@@ -182,7 +183,7 @@ def _files() -> Iterator[str]:
     root: Path = settings.BASE_DIR
     others = sorted(path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md"))
     yield from FIRST
-    yield from (file for file in others if file not in FIRST)
+    yield from (file for file in others if file not in {*FIRST, *LAST})
     yield from LAST
 
 

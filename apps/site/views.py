@@ -37,6 +37,9 @@ from gem.validation.values import MAX_SEED
 
 logger = logging.getLogger(__name__)
 
+PUBLIC_APPS = ("site", "catalog", "daily", "programs")
+"""The apps without private objects: where they have no page, logging in finds none either."""
+
 FIRST_ENVIRONMENTS = ("game:Minesweeper-v0-easy", "game:GuessTheNumber-v0-easy")
 """Candidates for the board on the home page; the first one that is registered is used."""
 HOME_SEEDS = 100_000
@@ -237,7 +240,10 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     reason = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
     registered = {spec.id for spec in registry.specs()}
     near = [word for word in re.findall(r"[\w:-]+", reason) if word in registered]
-    return render(request, "404.html", {"reason": reason, "near": near}, status=404)
+    match = request.resolver_match
+    may_be_private = match is not None and match.app_name not in PUBLIC_APPS and request.user.is_anonymous
+    context = {"reason": reason, "near": near, "may_be_private": may_be_private and request.method == "GET"}
+    return render(request, "404.html", context, status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -38,16 +38,15 @@ class AddressGuard:
 
     Args:
         allow: further networks with a port or `*`, such as `10.1.0.0/16:8000`, `127.0.0.0/8:*` or `[::1/128]:*`.
+        shows_server_errors: whether a server's own error message may be shown, because nobody else can read it.
 
     Raises:
         InvalidArgument: if an entry is malformed.
     """
 
-    shows_server_errors = False
-    """Whether a server's own error message may be shown: others than its owner may read it."""
-
-    def __init__(self, allow: Iterable[str] = ()) -> None:
+    def __init__(self, allow: Iterable[str] = (), *, shows_server_errors: bool = False) -> None:
         self._allowed = [_parse_entry(entry) for entry in allow]
+        self.shows_server_errors = shows_server_errors
 
     def allows(self, address: str, port: int) -> bool:
         """Whether this address, such as `127.0.0.1` or `::1`, may be connected to on this port."""
@@ -62,7 +61,8 @@ class AddressGuard:
 class UnrestrictedGuard(AddressGuard):
     """Allows every address, for people who choose the address of a server on their own machine."""
 
-    shows_server_errors = True
+    def __init__(self) -> None:
+        super().__init__(shows_server_errors=True)
 
     def allows(self, address: str, port: int) -> bool:
         """Return True."""

@@ -12,7 +12,10 @@ htmx.defineExtension("cells", {
       const old = document.getElementById(cell.id);
       cell.removeAttribute("hx-swap-oob");
       cell.remove();
+      const hadFocus = old !== null && old === document.activeElement;
+      if (old?.hasAttribute("tabindex") && cell.tagName === "A") cell.tabIndex = old.tabIndex;
       old?.replaceWith(cell);
+      if (hadFocus) cell.focus();
     }
     return parts.innerHTML;
   },

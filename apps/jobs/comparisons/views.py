@@ -41,6 +41,7 @@ def compare(request: HttpRequest) -> HttpResponse:
     has_room = len(sides) < MAX_RUNS
     more_jobs, more_agents = candidates(request.user, find, sides, MAX_CANDIDATES) if has_room else ([], [])
     entries, kept = [side.entry for side in sides], [("env_id", env_id) for env_id in env_ids]
+    asked = {(kind, name) for kind in ("job", "agent") for name in request.GET.getlist(kind) if name}
     context: dict[str, Any] = {
         "sides": [
             (side, urlencode([*(one for one in entries if one != side.entry), *kept, ("measure", measure)]))
@@ -51,6 +52,7 @@ def compare(request: HttpRequest) -> HttpResponse:
         "query": urlencode([*entries, *kept, ("measure", measure)]),
         "sides_query": urlencode([*entries, *kept]),
         "has_room": has_room,
+        "missing": len(asked.difference(entries)) if has_room else 0,
         "find": find,
         "more_jobs": more_jobs,
         "more_agents": more_agents,

@@ -1,5 +1,6 @@
 """Accounts without a browser: names, links, locks, and where logging in leads."""
 
+import html
 import re
 import secrets
 from datetime import timedelta
@@ -73,6 +74,17 @@ def test_a_link_that_does_not_work_says_so_before_anybody_presses(
     answer = client.get(link[:-6] + "aaaaa/" if why == "forged" else link)
     assert answer.status_code == 403
     assert "This link no longer works" in answer.content.decode()
+
+
+def test_a_link_that_does_not_work_names_the_command_that_prints_one_of_this_stack(
+    client: Client, link: str, settings: Settings
+) -> None:
+    settings.PORT, settings.STATE_DIR = 8123, "/srv/my state"
+    page = html.unescape(client.get(link[:-6] + "aaaaa/").content.decode())
+    assert "PORT=8123 STATE_DIR='/srv/my state' .venv/bin/python -m gemweb.local.manage login_link" in page
+    out = StringIO()
+    call_command("login_link", stdout=out)
+    assert out.getvalue().startswith("http://127.0.0.1:8123/account/link/")
 
 
 def test_a_forged_link_is_refused(client: Client, link: str) -> None:

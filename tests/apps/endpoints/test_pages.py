@@ -207,14 +207,23 @@ def test_trying_sends_one_message_and_says_what_came_back(client: Client, ada: U
     ("unheard-of", "There is no such model"), ("says-secret", "The server answered 500. It failed."),
 ])  # fmt: skip
 def test_trying_says_in_words_what_is_wrong(
-    client: Client, ada: User, server: ModelServer, model: str, words: str
+    client: Client, ada: User, server: ModelServer, settings: Settings, model: str, words: str
 ) -> None:
+    settings.LOCAL_MODE = False
     client.force_login(ada)
     page = client.post(reverse("agents:trial"), filled(server, model=model)).content.decode()
     assert "The agent cannot play with these settings." in page
     assert words in page
     assert "internal page" not in page
     assert "fault 500" not in page, "what a server writes into its errors is not shown"
+
+
+def test_on_ones_own_machine_trying_shows_what_the_server_says(client: Client, ada: User, server: ModelServer) -> None:
+    client.force_login(ada)
+    page = client.post(reverse("agents:trial"), filled(server, model="unheard-of")).content.decode()
+    assert "There is no such model or address: The model `unheard-of` does not exist." in page
+    locked = client.post(reverse("agents:trial"), filled(server, model="locked", key="sk-wrong")).content.decode()
+    assert "It does not accept the key: Incorrect key: Bearer [key]." in locked
 
 
 def test_trying_uses_the_stored_key_for_its_own_server_only(

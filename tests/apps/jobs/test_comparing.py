@@ -142,10 +142,15 @@ def test_what_a_person_may_not_see_is_not_compared(client: Client, ada: User) ->
     assert hidden.pk not in exported
     assert shown.pk not in exported
     operations.set_visibility(second, Visibility.PRIVATE)
-    assert "Choose one more" in client.get("/compare/", both).content.decode()
+    page = " ".join(client.get("/compare/", both).content.decode().split())
+    assert "Choose one more" in page
+    assert "This address names one evaluation or agent that does not exist or that you may not see." in page
+    assert "log in</a> first" in page
     assert client.get("/compare/export/", both).status_code == 302, "the page says why there is nothing"
     client.force_login(ada)
-    assert "On 15 seeds" in client.get("/compare/", both).content.decode()
+    page = client.get("/compare/", both).content.decode()
+    assert "On 15 seeds" in page
+    assert "This address names" not in page
 
 
 @pytest.mark.django_db
@@ -153,7 +158,10 @@ def test_nothing_or_nonsense_is_no_error(client: Client, ada: User) -> None:
     assert "Nothing chosen" in client.get("/compare/").content.decode()
     odd = {"job": ["x", "y" * 300], "measure": "luck", "pair": "-1", "outcome": "?", "page": "nine"}
     odd |= {"agent": ["", "no-such-agent"], "env_id": ["x", EASY], "in": "?", "points": "-", "find": "?"}
-    assert client.get("/compare/", odd).status_code == 200
+    answer = client.get("/compare/", odd)
+    page = " ".join(answer.content.decode().split())
+    assert answer.status_code == 200
+    assert "This address names three evaluations or agents that do not exist" in page
 
 
 @PLAYED

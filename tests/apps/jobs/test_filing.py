@@ -47,6 +47,16 @@ def test_a_list_finds_jobs_by_tag_group_and_words(as_ada: Client, ada: User) -> 
         assert as_ada.get(f"/jobs/?{hostile}").status_code == 200
 
 
+def test_jobs_that_were_submitted_together_are_compared_with_one_click(as_ada: Client, ada: User) -> None:
+    first, second = submit(ada, ("random", "expert"))
+    (alone,) = submit(ada, tags=("alone",))
+    link = f'href="/compare/?job={first.pk}&amp;job={second.pk}"'
+    assert link in as_ada.get(f"/jobs/?group={first.group}").content.decode()
+    assert 'href="/compare/?job=' not in as_ada.get("/jobs/?tag=alone").content.decode()
+    assert 'href="/compare/?job=' not in as_ada.get("/jobs/").content.decode()
+    assert alone.group == ""
+
+
 @pytest.mark.parametrize(
     ("filed", "index"),
     [({"tag": "t"}, "jobs_by_tag"), ({"group": "g"}, "jobs_of_group"), ({"words": "w"}, "jobs_by_word")],

@@ -168,6 +168,18 @@ def test_a_job_that_its_budget_ended_says_so(as_ada: Client, ada: User) -> None:
     assert "cancelled</span>" not in page
 
 
+def test_the_owner_of_a_job_that_failed_before_its_first_episode_can_play_what_is_left(
+    client: Client, as_ada: Client, ada: User
+) -> None:
+    job = submit(ada)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED, reason="The server answered 404.")
+    page = tight(as_ada.get(job.get_absolute_url()))
+    assert "play only what is left, under Controls" in page
+    assert "Play what is left" in page
+    client.logout()
+    assert "Play what is left" not in tight(client.get(job.get_absolute_url()))
+
+
 def test_the_owner_cancels_and_submits_again(as_ada: Client, ada: User) -> None:
     job = submit(ada)
     assert as_ada.post(f"/jobs/{job.pk}/cancel/").status_code == 302

@@ -146,6 +146,15 @@ def test_the_list_has_every_document_under_one_heading() -> None:
     assert documents.groups()[0].documents[0].file == "README.md"
 
 
+def test_what_is_for_people_who_change_gemweb_comes_after_what_is_for_people_who_use_it() -> None:
+    titles = [group.title for group in documents.groups()]
+    assert titles[:3] == ["Start here", "Tutorials", "Guides"]
+    project = next(group for group in documents.groups() if group.title == "The project")
+    files = [document.file for document in project.documents]
+    assert files == ["CONTRIBUTING.md", "docs/map.md", "docs/walks.md", "CHANGELOG.md"]
+    assert [document.file for document in documents.documents()].count("docs/map.md") == 1
+
+
 def test_a_wide_table_can_be_scrolled_with_the_keyboard(library: Path) -> None:
     one = documents.find("decisions/0001-one")
     assert one is not None
@@ -162,12 +171,14 @@ def test_an_empty_corner_of_a_table_is_no_heading(library: Path) -> None:
 
 def test_every_document_leads_on_and_says_what_is_on_its_page(library: Path, client: Client) -> None:
     first = client.get("/docs/readme/").content.decode()
-    assert '<a class="push" href="/docs/map/" rel="next">' in first
+    assert '<a class="push" href="/docs/decisions/0001-one/" rel="next">' in first
     assert 'rel="prev"' not in first
-    last = client.get("/docs/decisions/0001-one/").content.decode()
-    assert 'href="/docs/map/" rel="prev"' in last
+    middle = client.get("/docs/decisions/0001-one/").content.decode()
+    assert 'href="/docs/readme/" rel="prev"' in middle
+    assert "On this page" not in middle
+    last = client.get("/docs/map/").content.decode()
+    assert 'href="/docs/decisions/0001-one/" rel="prev"' in last
     assert 'href="/docs/reference/gem.core/" rel="next"' in last
-    assert "On this page" not in last
     assert 'rel="next"' not in client.get(documents.documents()[-1].get_absolute_url()).content.decode()
 
 

@@ -5,6 +5,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.test import Client, RequestFactory, override_settings
 
+from apps.accounts.models import User
 from apps.episodes.errors import TooFast
 from apps.site import views
 
@@ -15,6 +16,19 @@ def test_an_address_without_a_page(client: Client) -> None:
     answer = client.get("/nothing/here/")
     assert answer.status_code == 404
     assert "Page not found" in answer.content.decode()
+
+
+def test_a_visitor_may_log_in_to_what_may_be_private(client: Client, django_user_model: type[User]) -> None:
+    address = "/jobs/aaaaaaaaaaaa/?turn=3"
+    link = 'href="/account/login/?next=/jobs/aaaaaaaaaaaa/%3Fturn%3D3"'
+    words = "If it is private and you may see it, log in to open it."
+    page = client.get(address).content.decode()
+    assert words in page
+    assert page.count(link) == 2  # in the bar, and below the words
+    for public in ("/nothing/here/", "/docs/nothing/", "/environments/game:Nothing-v0/"):
+        assert words not in client.get(public).content.decode()
+    client.force_login(django_user_model.objects.create_user("ada"))
+    assert words not in client.get(address).content.decode()
 
 
 def test_a_form_without_its_token_is_refused_with_a_reason() -> None:

@@ -146,3 +146,16 @@ def test_others_neither_see_nor_change_it_until_it_is_shared(
     expect(logged_in.get_by_role("heading", name="Agents", exact=True)).to_be_visible()
     expect(logged_in.get_by_text("private one and its key were deleted")).to_be_visible()
     check_looks(logged_in)
+
+
+def test_a_phone_shows_the_agents_and_folds_their_filters(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto("/agents/")
+    owner = page.get_by_label("Owner")
+    expect(owner).to_be_hidden()
+    page.locator("summary", has_text="Filters").click()
+    expect(owner).to_be_visible()
+    page.goto("/agents/")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(owner).to_be_visible()
+    check_looks(page)

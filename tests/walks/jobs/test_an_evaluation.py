@@ -181,6 +181,12 @@ def test_two_agents_are_compared_and_stop_when_that_is_decided(logged_in: Page) 
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Two evaluations on the same seeds")
     check_looks(page)
+    page.set_viewport_size({"width": 320, "height": 800})
+    side = page.locator(".compared li").first
+    name, job = side.locator(".agent > span").bounding_box(), side.locator("a").first.bounding_box()
+    assert name is not None
+    assert job is not None
+    assert name["x"] + name["width"] <= job["x"], "on phones, the name of the agent is beside its job"
 
 
 def test_the_list_and_the_leaderboard_look_right_everywhere(page: Page) -> None:
@@ -211,6 +217,13 @@ def _bring_into_view(page: Page, part: str) -> None:
 def _read_export_and_archive(page: Page) -> None:
     """Read the result part by part, download its turns, and archive the job under another name."""
     job = page.url
+    episodes = page.locator("#grid a.ep")
+    expect(page.locator("#grid a.ep[tabindex='0']")).to_have_count(1)
+    episodes.first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(episodes.nth(1)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator("#grid a.ep:focus")).to_have_count(0)
     _bring_into_view(page, "seeds")
     cells = page.locator("#seeds td a")
     expect(cells).to_have_count(40)

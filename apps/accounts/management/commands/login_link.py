@@ -11,13 +11,14 @@ from apps.accounts.operations import make_login_link
 
 
 class Command(BaseCommand):
-    """Run `python manage.py login_link --base http://127.0.0.1:8000`."""
+    """Run `python -m gemweb.local.manage login_link`, with the PORT and STATE_DIR of the stack."""
 
     help = "Print a link that logs in as the administrator, once, within 15 minutes (LOCAL_MODE only)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
-        parser.add_argument("--base", default="http://127.0.0.1:8000", help="the address of the site")
+        own = f"http://127.0.0.1:{settings.PORT}"
+        parser.add_argument("--base", default=own, help=f"the address of the site; {own} if it is not given")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the link."""
