@@ -5,7 +5,7 @@ Checked: run on CPU in tests (verifiers 0.2.1).
 verifiers makes the environment once, with a data set whose rows are seeds, and plays every row with a model behind an
 OpenAI-compatible server. `load_environment` takes the id of any environment, one that lives on a site too:
 
-    vf-eval verifiers_env -p examples -m MODEL -b http://127.0.0.1:8000/v1 -k KEY_VARIABLE
+    vf-eval verifiers_env -p examples -m MODEL -b http://127.0.0.1:8001/v1 -k KEY_VARIABLE
 
 verifiers 0.4 has no `load_environment` any more. Its task set for OpenEnv plays the environments of a site by their
 addresses instead, without a file of ours.

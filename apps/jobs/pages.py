@@ -157,7 +157,7 @@ def _script(job: Job, spec: EvaluationSpec, request: dict[str, Any]) -> str:
 def _agent_options(job: Job) -> list[str]:
     """Command-line options for an agent that is not built in: an endpoint of one's own, or a downloaded checkpoint."""
     if job.agent.kind == Agent.Kind.ENDPOINT:
-        return ["--agent endpoint --agent-spec agent.json", "--url http://127.0.0.1:8000/v1"]
+        return ["--agent endpoint --agent-spec agent.json", "--url http://127.0.0.1:8001/v1"]
     return ["--agent policy --checkpoint checkpoint"] if job.agent.kind == Agent.Kind.CHECKPOINT else []
 
 

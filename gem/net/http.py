@@ -128,7 +128,7 @@ def check_url(url: str) -> str:
     except ValueError as error:
         raise InvalidArgument(f"This is not an address: {error}.") from error
     if parts.scheme not in ("http", "https") or not ascii_host:
-        raise InvalidArgument("An address begins with http:// or https://, for example http://127.0.0.1:8000/v1.")
+        raise InvalidArgument("An address begins with http:// or https://, for example http://127.0.0.1:8001/v1.")
     if parts.username is not None or parts.password is not None:
         raise InvalidArgument("Leave user and password out of the address; the key has a field of its own.")
     if parts.query or parts.fragment:

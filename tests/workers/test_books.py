@@ -254,9 +254,18 @@ def test_killed_workers_and_lost_answers_never_exceed_the_budget(
     job = submit_endpoint(
         "fated", episodes=1200, num_envs=32, token_budget=budget, agent={"on_failure": "forfeit", "max_tokens": 60}
     )
+
+    def gone_on(requests: int) -> Callable[[], bool]:
+        """Whether so many were sent and an episode has ended since: of a shard that loses every worker at once, the job
+        fails."""
+        before = Episode.objects.count()
+        return lambda: (
+            Job.objects.get(pk=job.pk).over or (len(server.requests) >= requests and Episode.objects.count() > before)
+        )
+
     for count in (10, 25, 45):
         with worker("--concurrency", "2") as running:
-            wait_until(lambda count=count: len(server.requests) >= count or Job.objects.get(pk=job.pk).over, "requests")
+            wait_until(gone_on(count), "requests")
             running.kill()
     with worker("--concurrency", "2"):
         wait_until(lambda: Job.objects.get(pk=job.pk).over, "the end of the job")

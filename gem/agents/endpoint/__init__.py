@@ -1,6 +1,6 @@
 """An agent that asks an OpenAI-compatible server: vLLM, Ollama, llama.cpp, or that of a provider.
 
-    spec = EndpointSpec(url="http://127.0.0.1:8000/v1", model="qwen3-4b", temperature=0.6)
+    spec = EndpointSpec(url="http://127.0.0.1:8001/v1", model="qwen3-4b", temperature=0.6)
     agent = EndpointAgent(spec)                     # rollout(agent, requests, num_envs=32)
 
 Begin reading in `agent`. `spec` has the settings, `chat` writes the messages, `client` sends them, `completion` reads

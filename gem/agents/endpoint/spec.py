@@ -40,7 +40,7 @@ class EndpointSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str
-    """The base URL, to which `/chat/completions` is appended: `http://127.0.0.1:8000/v1`."""
+    """The base URL, to which `/chat/completions` is appended: `http://127.0.0.1:8001/v1`."""
     model: Annotated[str, Field(min_length=1, max_length=200)]
     system: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = SYSTEM
     """The system message; if it is empty, none is sent."""

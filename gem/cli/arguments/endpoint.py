@@ -32,7 +32,7 @@ CONNECT_SECONDS, PAUSE_SECONDS = 10.0, 1.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add a group with the options of an endpoint agent."""
     group = parser.add_argument_group("with --agent endpoint, an OpenAI-compatible server")
-    group.add_argument("--url", help="the base URL of the server, such as http://127.0.0.1:8000/v1")
+    group.add_argument("--url", help="the base URL of the server, such as http://127.0.0.1:8001/v1")
     group.add_argument("--model", help="the name of the model on the server")
     group.add_argument("--key-env", metavar="NAME", help="the environment variable with the API key")
     group.add_argument("--agent-spec", type=Path, metavar="FILE.json", help="a specification; options override it")
