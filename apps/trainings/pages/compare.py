@@ -13,6 +13,7 @@ from apps.jobs.models import Job, JobQuerySet
 from apps.trainings.pages.members import METRICS, Member, own, sent
 from gem.credit import ALGORITHMS
 from gem.evaluation.scores import Interval, student_t_interval
+from gem.studies.statistics import mean_difference, seeds_needed
 from gem.training.spec import TrainingSpec, read_stored, with_current_names
 
 TAIL = 0.1
@@ -40,6 +41,8 @@ class Arm:
     updates: int
     """The number of updates that all of its seeds have finished."""
     turns: int
+    finals: tuple[float, ...] = ()
+    """The metric of each seed over the last tenth of its updates."""
 
     @property
     def over(self) -> bool:
@@ -106,7 +109,11 @@ def trainings_with_same_settings(job: Job, known: JobQuerySet) -> list[Job]:
 
 
 def verdict(arms: Sequence[Arm], metric: str = "success") -> str:
-    """The conclusion about the arms in a sentence. It states an order only if intervals do not overlap."""
+    """The conclusion about the arms in a sentence.
+
+    An order is stated as studies state it: of enough seeds (`gem.studies.statistics.seeds_needed`), where the interval
+    of the difference leaves out zero. The intervals of all pairs hold together with 95 %.
+    """
     if len(arms) == 1:
         return _spread(arms[0], metric)
     measured = [arm for arm in arms if arm.final is not None]
@@ -114,16 +121,23 @@ def verdict(arms: Sequence[Arm], metric: str = "success") -> str:
         return "There is nothing to compare yet."
     if not all(arm.over for arm in measured):
         return "Not all trainings are done, so there is no conclusion yet."
-    if min(len(arm.members) for arm in measured) < 2:
+    fewest, pairs = min(len(arm.finals) for arm in measured), math.comb(len(measured), 2)
+    if fewest < 2:
         return "Some settings were trained with one seed only. One seed shows no spread, so no order can be concluded."
+    if fewest < (needed := seeds_needed(pairs)):
+        return (
+            f"To compare {len(measured)} settings, it takes {needed} seeds of each: with fewer, trainings that either "
+            "succeed or fail would too often seem to have an order by chance."
+        )
     best, *others = measured
-    assert best.final is not None
-    worse = [arm.label for arm in others if arm.final is not None and arm.final.high < best.final.low]
+    worse = [arm.label for arm in others if mean_difference([best.finals], [arm.finals], pairs).low > 0]
     if not worse:
-        return f"{best.label} has the highest mean, but its interval overlaps the others: the order may be chance."
-    rest = "" if len(worse) == len(others) else " Its interval overlaps those of the others."
+        zero = "interval of the difference includes" if len(others) == 1 else "intervals of the differences include"
+        return f"{best.label} has the highest mean, but the order may be chance: the 95 % {zero} zero."
+    rest = "" if len(worse) == len(others) else " Its differences from the others may be chance."
     did = "solved more" if metric == "success" else f"had a higher value of “{METRICS[metric].title}”"
-    return f"{best.label} {did} than {_join(worse)} at the end: the intervals do not overlap.{rest}"
+    zero = "interval of the difference leaves" if len(worse) == 1 else "intervals of the differences leave"
+    return f"{best.label} {did} than {_join(worse)} at the end: the 95 % {zero} out zero.{rest}"
 
 
 def _spread(arm: Arm, metric: str) -> str:
@@ -170,6 +184,7 @@ def _arm(label: str, colour: int, members: list[Member], metric: str) -> Arm:
         begun=len(curves),
         updates=min((len(member.values) for member in members), default=0),
         turns=sum(member.turns for member in members),
+        finals=tuple(tails),
     )
 
 
