@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 
 from apps.accounts.lanes import Lane
@@ -19,8 +20,26 @@ from apps.live.threads import DatabaseThreads
 JSON_LINES = "application/jsonl; charset=utf-8"
 LINES_AT_A_TIME = 200
 THREADS = 4
+Piece = TypeVar("Piece")
 _lane = Lane(THREADS)
 _in_thread = DatabaseThreads(THREADS, "downloads").run
+
+
+class CutShort(Exception):
+    """What is being downloaded was deleted, or is no longer for this person. The connection breaks off, so that what
+    has arrived is not taken for the whole."""
+
+
+def whole(pieces: Iterable[Piece], rows: QuerySet[Model]) -> Iterator[Piece]:
+    """The pieces of what these rows hold, which end early, as if that were all, once the rows are gone.
+
+    Raises:
+        CutShort: after the last piece, if there were rows before the first one and are none any more.
+    """
+    were_there = rows.exists()
+    yield from pieces
+    if were_there and not rows.all().exists():
+        raise CutShort("What was being downloaded was deleted or hidden.")
 
 
 def download(

@@ -39,7 +39,7 @@ def validate_name(name: str) -> None:
     marks = 0
     for character in name:
         category = unicodedata.category(character)
-        if category in _HIDDEN_CATEGORIES or ord(character) in _BLANK or ord(character) in _BLANK_PLANE:
+        if _is_hidden(character):
             raise ValidationError("This name has an invisible character. Type it again without it.")
         if category == "Zs" and character != " ":
             raise ValidationError("This name has an unusual space. Use plain spaces.")
@@ -61,6 +61,21 @@ def validate_free_name(name: str) -> None:
         raise ValidationError(f"The name {name} is reserved. Choose another one.")
     if any(_mixes_look_alikes(word) for word in _words(unicodedata.normalize("NFKC", name))):
         raise ValidationError("A word of this name mixes letters that look alike. Use one alphabet in each word.")
+
+
+def visible(name: str) -> str:
+    """A name that a program has sent, which nobody can type again: without hidden characters, as in `validate_name`.
+
+    In place of each is U+FFFD, or a space for one that separates words.
+    """
+    return "".join(
+        (" " if character.isspace() else "\ufffd") if _is_hidden(character) else character for character in name
+    )
+
+
+def _is_hidden(character: str) -> bool:
+    number = ord(character)
+    return unicodedata.category(character) in _HIDDEN_CATEGORIES or number in _BLANK or number in _BLANK_PLANE
 
 
 def is_reserved(name: str) -> bool:

@@ -9,6 +9,7 @@ import logging
 import os
 import platform
 from dataclasses import dataclass
+from time import monotonic
 
 import redis
 from celery import Celery
@@ -19,6 +20,11 @@ from kombu.exceptions import OperationalError
 
 logger = logging.getLogger(__name__)
 
+SLOW_SECONDS = 1.0
+"""A broker that takes longer than this to fail hangs; one that is away refuses at once."""
+SILENCE_SECONDS = 5.0
+"""How long a broker that hangs is offered no further message: whoever sends would wait for each of them."""
+
 
 def enqueue(task: str, *ids: str | int) -> None:
     """Wake a worker: run the task called `task` with `ids`, once the current transaction commits."""
@@ -26,10 +32,28 @@ def enqueue(task: str, *ids: str | int) -> None:
 
 
 def _send(task: str, ids: tuple[str | int, ...]) -> None:
+    if monotonic() < _silence.until:
+        logger.warning(
+            "The broker was not offered %s%s, because it does not answer; the reaper will send it", task, ids
+        )
+        return
+    began = monotonic()
     try:
         _celery().send_task(task, args=ids, retry=False)
     except OperationalError as error:
+        if monotonic() - began > SLOW_SECONDS:
+            _silence.until = monotonic() + SILENCE_SECONDS
         logger.warning("The broker did not take %s%s; the reaper will send it again: %s", task, ids, error)
+
+
+@dataclass(slots=True)
+class _Silence:
+    """Until when the broker is offered nothing."""
+
+    until: float = 0.0
+
+
+_silence = _Silence()
 
 
 @functools.cache

@@ -146,8 +146,7 @@ DATABASES = {"default": env.database("DATABASE_URL", default="postgres:///gemweb
 # Web and worker threads share a small pool; a persistent connection per thread would exhaust Postgres.
 DATABASE_POOL = env.whole("DATABASE_POOL", default=12)
 if DATABASE_POOL:
-    # Pages wait this many seconds for Postgres, long enough for its restart, before they report an error.
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 8.0}
+    DATABASES["default"]["OPTIONS"]["pool"] = limits.pool_options(DATABASE_POOL)
 STATEMENT_SECONDS = env.whole("STATEMENT_SECONDS", default=0)  # the web process sets it; workers have no limit
 TRANSACTION_SECONDS = env.whole("TRANSACTION_SECONDS", default=max(1, round(LEASE_SECONDS / 3)))
 """Seconds that a transaction of a web or worker process may take before Postgres ends it, so that a frozen process does

@@ -20,6 +20,7 @@ from apps.curves.models import MAX_KEY, MAX_NAME, OutsideTraining, Transcript
 from apps.episodes.errors import Refusal
 from apps.episodes.text import storable, storable_json
 from apps.live import publish
+from apps.names import visible
 from apps.queue import enqueue
 
 TOPIC = "outside"
@@ -138,7 +139,7 @@ def _create(
 
 
 def _named(text: str) -> str:
-    text = storable(text).strip()
+    text = visible(storable(text)).strip()
     if len(text) > min(MAX_NAME, MAX_KEY):
         raise CurvesRefused(f"“{text[:40]}…” is longer than {min(MAX_NAME, MAX_KEY)} characters. Nothing was stored.")
     return text

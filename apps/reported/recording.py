@@ -13,6 +13,7 @@ from apps.accounts import quotas
 from apps.accounts.models import User, default_visibility
 from apps.episodes.errors import Refusal
 from apps.episodes.text import storable, storable_json
+from apps.names import visible
 from apps.reported import limits
 from apps.reported.models import MAX_NAME, ReportedEpisode, ReportedEvaluation
 from apps.visibility import Visibility
@@ -54,7 +55,7 @@ def begin(
     Raises:
         ReportRefused: if it has no name, or the quota is used up.
     """
-    name = storable(name).strip()[:MAX_NAME]
+    name = visible(storable(name)).strip()[:MAX_NAME]
     if not name:
         raise ReportRefused("A reported evaluation needs a name. Nothing was stored.")
     User.objects.select_for_update(no_key=True).get(pk=owner.pk)  # so that concurrent calls count each other
@@ -64,9 +65,9 @@ def begin(
     return ReportedEvaluation.objects.create(
         owner=owner,
         name=name,
-        model=storable(model)[:MAX_NAME],
+        model=visible(storable(model))[:MAX_NAME],
         source=source,
-        environments=[storable(each)[:MAX_NAME] for each in environments][:20],
+        environments=[visible(storable(each))[:MAX_NAME] for each in environments][:20],
         config=_config(config or {}),
         state=state,
         visibility=visibility or default_visibility(owner),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from gem.client.effects import Answer, Message, Open, Pause, Program, Send
 from gem.client.errors import ClientError, UnexpectedAnswer, Unreachable, api_error
@@ -61,9 +61,21 @@ def read(request: Request[T], answer: Answer) -> T:
         return request.read(answer.content)
     except ValueError as error:
         raise UnexpectedAnswer(
-            f"The answer to {request.method} {request.path} is not what this version of the client expects. Check that "
-            f"the address is that of a gemweb server, and that server and client have the same version. ({error})"
+            f"The answer to {request.method} {request.path} is not what this version of the client expects: "
+            f"{difference(error)}. Check that the address is that of a gemweb server, and that server and client have "
+            "the same version."
         ) from error
+
+
+def difference(error: ValueError) -> str:
+    """Return the first thing in an answer that was not expected, as the end of a sentence."""
+    if not isinstance(error, ValidationError):
+        return str(error).rstrip(".")
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "json_invalid":
+        return "it is not JSON"
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg'].lower()}" if place else first["msg"].lower()
 
 
 def deliver(message: Message, retries: Retries, stream: Literal["", "bytes", "events"] = "") -> Program[Answer]:

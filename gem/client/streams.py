@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from gem.client.effects import READ, Answer, Emit, Message, Pause, Source
 from gem.client.errors import StreamBroken, UnexpectedAnswer, Unreachable
-from gem.client.exchange import ask, deliver, message_of, with_headers
+from gem.client.exchange import ask, deliver, difference, message_of, with_headers
 from gem.client.request import Events, Lines, Pages, Parts, Request, Several, reader
 from gem.client.retries import Retries
 
@@ -107,8 +107,8 @@ def _read_all(read: Any, whole: list[bytes], request: Request[T], number: int) -
         return [read(line) for line in whole if line.strip()]
     except ValueError as error:
         raise UnexpectedAnswer(
-            f"After line {number:,} of {request.path} comes one that is not what this version of the client expects. "
-            f"Check that server and client have the same version. ({error})"
+            f"After line {number:,} of {request.path} comes one that is not what this version of the client expects: "
+            f"{difference(error)}. Check that server and client have the same version."
         ) from error
 
 
@@ -157,8 +157,8 @@ def _event(stream: Events[T], data: str) -> T:
         return stream.read(data)
     except ValueError as error:
         raise UnexpectedAnswer(
-            f"An event of {stream.request.path} is not what this version of the client expects. Check that server and "
-            f"client have the same version. ({error})"
+            f"An event of {stream.request.path} is not what this version of the client expects: {difference(error)}. "
+            "Check that server and client have the same version."
         ) from error
 
 

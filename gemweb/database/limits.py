@@ -8,6 +8,28 @@ PROBES = 3
 """Unanswered keepalives after which a connection is given up."""
 BOUNDED_APPLICATION = "gemweb"
 """The `application_name` of connections whose transactions are limited. Backups and migrations have another one."""
+POOL_SECONDS = 8.0
+"""How long a page waits for a connection before it reports an error: long enough for a restart of Postgres."""
+CONNECT_SECONDS = 10
+"""How long one attempt to connect may take. A host that was cut off may answer the next one as soon as it is back."""
+
+
+def pool_options(most: int) -> dict[str, Any]:
+    """The options of psycopg's pool of at most so many connections."""
+    return {
+        "min_size": 1,
+        "max_size": most,
+        "timeout": POOL_SECONDS,
+        # The waits between two attempts double until this time is over. By default that takes 5 minutes, so a site
+        # would stay away for up to two minutes longer than Postgres. Begun anew, they stay below 5 s.
+        "reconnect_timeout": POOL_SECONDS,
+        "reconnect_failed": _keep_trying,
+    }
+
+
+def _keep_trying(pool: Any) -> None:
+    """Begin attempts to connect anew: somebody may still wait, and nobody else would make one for them."""
+    pool.check()
 
 
 def bound_connection(database: dict[str, Any], statement: int, transaction: int, silence: int) -> None:
@@ -17,7 +39,8 @@ def bound_connection(database: dict[str, Any], statement: int, transaction: int,
         statement: seconds that a statement may take.
         transaction: seconds that a transaction may take, idle or not. `gemweb.database.base` sets it on servers that
             know this limit; the options here are for earlier ones.
-        silence: seconds without an answer after which both ends give up a TCP connection.
+        silence: seconds without an answer after which both ends give up a TCP connection; an attempt to connect has
+            `CONNECT_SECONDS`.
 
     With 0, a limit is not set.
     """
@@ -37,6 +60,7 @@ def bound_connection(database: dict[str, Any], statement: int, transaction: int,
             "tcp_user_timeout": f"{silence}s",
         }
         client |= {
+            "connect_timeout": CONNECT_SECONDS,
             "keepalives_idle": idle,
             "keepalives_interval": interval,
             "keepalives_count": PROBES,

@@ -15,7 +15,7 @@ from apps.api.callers import account, manager, reader, submitter
 from apps.api.forms import Checks
 from apps.api.idempotency import key_of_job
 from apps.api.paging import Cursor, Limit, by_number, newest_first, read_number
-from apps.downloads import jsonl
+from apps.downloads import jsonl, whole
 from apps.episodes.models import Episode
 from apps.episodes.replays.downloads import records_of
 from apps.jobs import controls, estimates, operations, pages, results
@@ -186,7 +186,8 @@ def export_episodes_of_job(request: HttpRequest, job_id: str) -> HttpResponseBas
         for key, account in books_by_episode(job).items()
     }
     lines = ({**data, "data": _data_of(data), **books.get(data["id"], {}), "turns": turns} for data, turns in records)
-    return jsonl(request, lines, f"job-{job.pk}-partial.jsonl" if is_partial else f"job-{job.pk}.jsonl")
+    rows = whole(lines, Job.objects.visible_to(request.user).filter(pk=job.pk))
+    return jsonl(request, rows, f"job-{job.pk}-partial.jsonl" if is_partial else f"job-{job.pk}.jsonl")
 
 
 def _data_of(episode: dict[str, Any]) -> dict[str, str] | None:

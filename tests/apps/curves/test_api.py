@@ -163,3 +163,11 @@ def test_a_hand_written_loop_begins_logs_and_ends(ada: User, program_of: Callabl
     again = program.post("curves", {"project": "mine", "key": "loop"}).json()
     assert again["id"] == training["id"]
     assert program.send("DELETE", f"curves/{training['id']}").status_code == 204
+
+
+def test_names_that_a_program_sends_have_no_hidden_characters(ada: User, program_of: Callable[..., Program]) -> None:
+    sent = {"project": "a\x1b[31m\tb", "key": "\u202ekey"}
+    program = program_of(ada)
+    first, again = (program.post("curves", sent).json() for _ in range(2))
+    assert (first["project"], first["name"], first["key"]) == ("a\ufffd[31m b", "\ufffdkey", "\ufffdkey")
+    assert again["id"] == first["id"], "the program goes on with the same training"

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.test import Client
+from django.test import Client, RequestFactory
 from pyarrow import parquet
 
+from apps import downloads
 from apps.accounts.models import User
-from apps.episodes.models import Episode, Turn
+from apps.episodes.models import Batch, Episode, Turn
 from apps.jobs.controls import operations as controls
-from apps.jobs.exports import reading
+from apps.jobs.exports import reading, responses
 from apps.jobs.exports.offers import offers
 from apps.jobs.exports.tables import TABLES, Format, TableName
 from apps.jobs.exports.writing import streamed
@@ -155,6 +156,22 @@ def test_a_private_job_is_exported_for_its_owner_only(ada: User, client: Client)
     assert client.get(address).status_code == 404
     client.force_login(ada)
     assert whole_of(client.get(address)).startswith(b"PAR1")
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_download_breaks_off_if_its_job_becomes_private_meanwhile(
+    played: Job, form: Format, monkeypatch: pytest.MonkeyPatch, rf: RequestFactory
+) -> None:
+    monkeypatch.setattr(reading, "FIRST_PART", 2)
+    monkeypatch.setattr(reading, "LARGEST_PART", 3)
+    monkeypatch.setattr(downloads, "download", lambda _, pieces, *__: pieces)
+    request = rf.get("/")
+    request.user = AnonymousUser()
+    pieces = responses.download(request, played, "turns", form)
+    assert next(iter(pieces))
+    Batch.objects.filter(pk=played.batch_id).update(visibility="private")
+    with pytest.raises(downloads.CutShort):
+        list(pieces)
 
 
 def test_a_job_without_episodes_has_empty_tables(ada: User) -> None:

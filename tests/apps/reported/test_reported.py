@@ -215,3 +215,9 @@ def test_programs_read_transcripts(row: ReportedEvaluation, ada: User, program_o
     [episode] = program_of(ada).get(f"evaluations-elsewhere/{row.pk}/episodes").json()["items"]
     assert [message["role"] for message in episode["messages"]] == [said["role"] for said in SAID]
     assert (episode["reward"], episode["example"], episode["env_id"]) == (0.5, "3", "guess-env")
+
+
+def test_names_of_a_report_have_no_hidden_characters(prime: Prime) -> None:
+    sent = {"name": "\u202erun\x1b[2J", "model_name": "m\x07", "environments": [{"id": "e\u200b"}]}
+    row = ReportedEvaluation.objects.get(pk=prime.send("POST", "evaluations/", sent).json()["evaluation_id"])
+    assert (row.name, row.model, row.environments) == ("\ufffdrun\ufffd[2J", "m\ufffd", ["e\ufffd"])

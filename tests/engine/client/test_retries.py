@@ -168,7 +168,8 @@ def test_a_refusal_is_a_class_with_the_sentence_of_the_server(status: int, kind:
     [
         (page(500, "<html>oops</html>"), "answered with status 500, without a reason"),
         (page(418, "I am a teapot"), "status 418: I am a teapot"),
-        (page(200, "<html>a router</html>"), "not what this version of the client expects"),
+        (page(200, "<html>a router</html>"), "not what this version of the client expects: it is not JSON. Check"),
+        (page(200, "[]"), "not what this version of the client expects: input should be an object. Check"),
         (page(302, "", Location="https://elsewhere.example"), "on to https://elsewhere.example"),
     ],
 )
@@ -181,6 +182,7 @@ def test_what_is_not_of_the_api_is_said_in_a_sentence(step: Any, words: str, clo
         runner.send(READ)
     assert words in str(raised.value)
     assert "secret" not in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_a_server_that_is_not_there_is_named(clock: Clock) -> None:
