@@ -20,10 +20,8 @@ from kombu.exceptions import OperationalError
 
 logger = logging.getLogger(__name__)
 
-SLOW_SECONDS = 1.0
-"""A broker that takes longer than this to fail hangs; one that is away refuses at once."""
 SILENCE_SECONDS = 5.0
-"""How long a broker that hangs is offered no further message: whoever sends would wait for each of them."""
+"""After the broker has not taken a message, it is offered none for so long: each would be waited for some seconds."""
 
 
 def enqueue(task: str, *ids: str | int) -> None:
@@ -37,12 +35,10 @@ def _send(task: str, ids: tuple[str | int, ...]) -> None:
             "The broker was not offered %s%s, because it does not answer; the reaper will send it", task, ids
         )
         return
-    began = monotonic()
     try:
         _celery().send_task(task, args=ids, retry=False)
     except OperationalError as error:
-        if monotonic() - began > SLOW_SECONDS:
-            _silence.until = monotonic() + SILENCE_SECONDS
+        _silence.until = monotonic() + SILENCE_SECONDS
         logger.warning("The broker did not take %s%s; the reaper will send it again: %s", task, ids, error)
 
 
