@@ -22,7 +22,8 @@ class Baseline:
     agent: str
     """`random` or `expert`."""
     n: int
-    """The number of episodes, with the seeds 0 to n - 1."""
+    """The number of episodes, with the seeds 0 to n - 1; with several seats, one episode from each seat of a seed, and
+    the interval takes all of them to be independent."""
     mean_return: float
     low: float
     high: float
