@@ -151,7 +151,7 @@ def test_what_is_for_people_who_change_gemweb_comes_after_what_is_for_people_who
     assert titles[:3] == ["Start here", "Tutorials", "Guides"]
     project = next(group for group in documents.groups() if group.title == "The project")
     files = [document.file for document in project.documents]
-    assert files == ["CONTRIBUTING.md", "docs/map.md", "docs/walks.md", "CHANGELOG.md"]
+    assert files == ["CONTRIBUTING.md", "docs/map.md", "docs/where.md", "docs/walks.md", "CHANGELOG.md"]
     assert [document.file for document in documents.documents()].count("docs/map.md") == 1
 
 
