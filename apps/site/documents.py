@@ -145,11 +145,13 @@ def find(slug: str) -> Document | None:
 
 
 def matching(words: Sequence[str]) -> list[Document]:
-    """The documents that contain all these words, sorted by how many of them are in the title and the headings."""
+    """The documents that contain all these words, sorted by how many of them are in the title and the headings; of
+    equal ones those first whose title says little else."""
 
-    def rank(document: Document) -> int:
+    def rank(document: Document) -> tuple[int, int]:
         headings = " ".join([document.title, *(heading.text for heading in document.headings)]).lower()
-        return -sum((word in document.title.lower()) * 2 + (word in headings) for word in words)
+        found = sum((word in document.title.lower()) * 2 + (word in headings) for word in words)
+        return -found, len(document.title)
 
     return sorted((document for document in documents() if all(word in document.text for word in words)), key=rank)
 

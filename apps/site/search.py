@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from django.db.models import Q
 
@@ -15,6 +17,7 @@ from apps.episodes.models import ID_LENGTH, Episode
 from apps.jobs.models import Job
 from apps.site import documents
 from apps.site.documents import Document
+from gem.validation.near import nearest
 
 MAX_QUERY = 200
 """The longest query, in characters."""
@@ -22,6 +25,9 @@ MAX_RESULTS = 12
 """Results of each kind."""
 MIN_ID_CHARACTERS = 4
 """Shorter prefixes of an id match too much. Pages show ids shortened to this many characters."""
+MAX_WORDS = 8
+SIMILAR = 0.75
+"""How similar a word has to be to be suggested, from 0 to 1, as in `difflib.get_close_matches`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ def search(query: str, viewer: Viewer, visitor: str = "") -> SearchResults:
     query = query.replace("\0", "").strip()[:MAX_QUERY]
     if not query:
         return SearchResults([], [], [], [], [])
-    words = tuple(query.lower().split()[:8])
+    words = tuple(query.lower().split()[:MAX_WORDS])
     matches = Filter(words=words, chosen={}, sort="name").apply(all_entries())
     environments = sorted(matches, key=lambda entry: query.lower() not in entry.id.lower())
     pages = documents.matching(words)[:MAX_RESULTS]
@@ -68,6 +74,24 @@ def search(query: str, viewer: Viewer, visitor: str = "") -> SearchResults:
     agents = Agent.objects.named_to(viewer).filter(Q(name__icontains=query) | Q(slug__icontains=query))
     episodes, jobs = _episodes(query, viewer, visitor), _jobs(query, viewer)
     return SearchResults(environments[:MAX_RESULTS], list(agents[:MAX_RESULTS]), episodes, jobs, pages)
+
+
+def other_spelling(query: str) -> str:
+    """The query with each unknown word replaced by a similar one of the ids and titles; empty if there is none."""
+    words = query.lower().split()[:MAX_WORDS]
+    similar = [
+        word if word in _vocabulary() else next(iter(nearest(word, _vocabulary(), cutoff=SIMILAR)), word)
+        for word in words
+    ]
+    return " ".join(similar) if similar != words else ""
+
+
+@cache
+def _vocabulary() -> tuple[str, ...]:
+    """The words of the ids of environments and of the titles of documents."""
+    ids = {part for entry in all_entries() for part in re.findall("[a-z]{3,}", entry.id.lower())}
+    titles = {part for page in documents.documents() for part in re.findall("[a-z]{3,}", page.title.lower())}
+    return tuple(sorted(ids | titles))
 
 
 def _episodes(query: str, viewer: Viewer, visitor: str) -> list[Episode]:

@@ -29,7 +29,7 @@ from apps.play.starting import limits, once
 from apps.site import documents as library
 from apps.site import figures
 from apps.site import health as parts
-from apps.site.search import MAX_QUERY
+from apps.site.search import MAX_QUERY, other_spelling
 from apps.site.search import search as find
 from gem import registry
 from gem.errors import GemError
@@ -112,7 +112,8 @@ def search(request: HttpRequest) -> HttpResponse:
     results = find(query, request.user, visitors.known(request))
     if (only := results.only) is not None:
         return redirect(only)
-    return render(request, "site/search.html", {"search_query": query, "results": results})
+    spelling = "" if results.total else other_spelling(query)
+    return render(request, "site/search.html", {"search_query": query, "results": results, "spelling": spelling})
 
 
 # ---------------------------------------------------------------- documentation

@@ -35,6 +35,19 @@ def test_words_list_what_fits(client: Client) -> None:
     assert "game:GuessTheNumber-v0-hard" in page
 
 
+def test_a_similar_word_is_suggested_where_nothing_matches(client: Client) -> None:
+    page = client.get("/search/", {"q": "sokobn easy"}).content.decode()
+    assert "Nothing matches" in page
+    assert 'href="?q=sokoban%20easy"' in page
+    assert client.get("/search/?q=sokoban%20easy").status_code in (200, 302)
+    assert "Did you mean" not in client.get("/search/", {"q": "zqxv wkjh"}).content.decode()
+
+
+def test_the_document_that_a_word_names_comes_first(client: Client) -> None:
+    page = client.get("/search/", {"q": "training"}).content.decode()
+    assert page.index(">Training<") < page.index(">Training on a GPU node<")
+
+
 def test_an_episode_is_found_by_its_id(client: Client, episode: Episode) -> None:
     answer = client.get("/search/", {"q": episode.id.upper()})
     assert answer["Location"] == episode.get_absolute_url()
