@@ -36,7 +36,7 @@ def test_words_list_what_fits(client: Client) -> None:
 
 
 def test_a_similar_word_is_suggested_where_nothing_matches(client: Client) -> None:
-    page = client.get("/search/", {"q": "sokobn easy"}).content.decode()
+    page = client.get("/search/", {"q": "sokobann easzy"}).content.decode()
     assert "Nothing matches" in page
     assert 'href="?q=sokoban%20easy"' in page
     assert client.get("/search/?q=sokoban%20easy").status_code in (200, 302)
