@@ -9,7 +9,6 @@ import logging
 import os
 import platform
 from dataclasses import dataclass
-from time import monotonic
 
 import redis
 from celery import Celery
@@ -18,10 +17,12 @@ from django.db import transaction
 from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError
 
+from apps.pauses import Pause
+
 logger = logging.getLogger(__name__)
 
-SILENCE_SECONDS = 5.0
-"""After the broker has not taken a message, it is offered none for so long: each would be waited for some seconds."""
+_pause = Pause()
+"""After the broker has not taken a message, it is offered none: whoever sends would wait 6 to 8 s for each."""
 
 
 def enqueue(task: str, *ids: str | int) -> None:
@@ -30,7 +31,7 @@ def enqueue(task: str, *ids: str | int) -> None:
 
 
 def _send(task: str, ids: tuple[str | int, ...]) -> None:
-    if monotonic() < _silence.until:
+    if _pause.lasts:
         logger.warning(
             "The broker was not offered %s%s, because it does not answer; the reaper will send it", task, ids
         )
@@ -38,18 +39,8 @@ def _send(task: str, ids: tuple[str | int, ...]) -> None:
     try:
         _celery().send_task(task, args=ids, retry=False)
     except OperationalError as error:
-        _silence.until = monotonic() + SILENCE_SECONDS
+        _pause.begin()
         logger.warning("The broker did not take %s%s; the reaper will send it again: %s", task, ids, error)
-
-
-@dataclass(slots=True)
-class _Silence:
-    """Until when the broker is offered nothing."""
-
-    until: float = 0.0
-
-
-_silence = _Silence()
 
 
 @functools.cache

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from time import monotonic
 
 import redis
 
 from apps.live.publisher import client
+from apps.pauses import Pause
 
 logger = logging.getLogger(__name__)
 
-SILENCE_SECONDS = 5.0
-"""After Valkey has not answered, nothing is limited for so long, and no request waits for it."""
+_pause = Pause()
+"""After Valkey has not answered, nothing is limited for a while, and no request waits for it."""
 
 _TAKE = """
 local now = redis.call('TIME')
@@ -65,22 +65,12 @@ def take(bucket: str, size: float, per_second: float) -> float:
 
 def measure(bucket: str, size: float, per_second: float) -> Level:
     """Take a token like `take`, and return how full the bucket is."""
-    if monotonic() < _silence.until:
+    if _pause.lasts:
         return Level(size, per_second, 0.0, size)
     try:
         wait, left = client().eval(_TAKE, 1, f"limit:{bucket}", str(size), str(per_second))
     except redis.RedisError as error:
         logger.warning("%s is not limited, because Valkey does not answer: %s", bucket, error)
-        _silence.until = monotonic() + SILENCE_SECONDS
+        _pause.begin()
         return Level(size, per_second, 0.0, size)
     return Level(size, per_second, float(wait), float(left))
-
-
-@dataclass(slots=True)
-class _Silence:
-    """Until when Valkey is not asked: every request would wait for it."""
-
-    until: float = 0.0
-
-
-_silence = _Silence()

@@ -17,6 +17,7 @@ from apps.accounts.models import User
 from apps.accounts.request_limits import HandshakeLimit
 from apps.api.operations import make_token
 from apps.api.tokens import buckets_of_header
+from apps.pauses import Pause
 from tests.networks import fresh_address
 
 pytestmark = pytest.mark.django_db
@@ -113,7 +114,6 @@ def test_without_valkey_pages_are_neither_refused_nor_slow(
 ) -> None:
     nobody = redis.Redis.from_url("redis://127.0.0.1:1/0")
     monkeypatch.setattr(rate_limit, "client", lambda: nobody)
-    monkeypatch.setattr(rate_limit._silence, "until", 0.0)
-    monkeypatch.setattr(rate_limit, "SILENCE_SECONDS", 1000.0)
+    monkeypatch.setattr(rate_limit, "_pause", Pause(seconds=1000.0))
     assert statuses(Client(REMOTE_ADDR=address), 20) == [200] * 20
     assert caplog.text.count("Valkey does not answer") == 1  # the other requests did not wait for it
