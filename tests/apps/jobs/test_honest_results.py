@@ -143,6 +143,12 @@ def test_a_cut_job_is_partial_everywhere_and_says_what_is_missing(as_ada: Client
     assert f"job-{job.pk}-partial.jsonl" in export["Content-Disposition"]
 
 
+def test_a_job_says_that_it_is_partial_before_its_first_episode_ends(as_ada: Client, ada: User) -> None:
+    page = said(as_ada.get(submit(ada, EASY, HARD).get_absolute_url()))
+    assert "Partial: 0 of 40 episodes count." in page, "what is below stays where it is when the first one ends"
+    assert "No episode counts yet in" not in page, "a list that becomes shorter moves what is below"
+
+
 def test_environments_weigh_the_same_in_the_bounds_of_a_partial_result() -> None:
     lines = [
         EnvironmentResults(EASY, 0, 0, Tally(total=10, done=10, won=10, returns=10.0), 10),
