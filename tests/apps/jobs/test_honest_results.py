@@ -294,7 +294,9 @@ def test_a_sample_that_stands_in_is_named_with_its_hash(ada: User, as_ada: Clien
     fragment = said(as_ada.get("/jobs/new/estimate/", form))
     assert "math:GSM8K: built-in sample gsm8k in place of axon-rl/GSM-8k" in fragment
     assert digest[:12] in fragment
-    job = play(submit(ada, MATH), agent=Mumbler())
+    job = submit(ada, MATH)
+    assert "Plays on stand-in data." in said(as_ada.get(job.get_absolute_url())), "known before its first episode ends"
+    job = play(job, agent=Mumbler())
     page = said(as_ada.get(job.get_absolute_url()))
     assert "Played on stand-in data." in page
     assert digest[:12] in page
