@@ -26,8 +26,8 @@ from apps.episodes.visibility import own_seat
 from apps.htmx import wants_part
 from apps.play.responses import form_again
 from apps.play.shows import operations as shows
+from apps.play.shows.steering import steering
 from apps.play.shows.views import VERBS as SHOW_VERBS
-from apps.play.shows.views import steering
 from apps.play.starting import limits, once
 from apps.play.starting.forms import PACES, prefilled, withheld
 from apps.play.starting.tooling import ask_tools

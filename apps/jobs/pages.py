@@ -85,7 +85,9 @@ def evaluation(
         "scores": scores.total,
         "missing": missing.missing_from_job(job, tally, lines),
         "uses": uses,
-        "stand_ins": shared_data(datasets.stand_ins(uses)),
+        "stand_ins": shared_data(
+            datasets.stand_ins(datasets.played_and_expected(job, uses, (line.env_id for line in lines)))
+        ),
         "books": books,
         "cost": cost_of(job, books) if priced else None,
         "lines": lines,

@@ -11,6 +11,7 @@ class PlayConfig(AppConfig):
     def ready(self) -> None:
         """Register topics, the quota, what belongs to accounts, and that whoever starts a show owns its episode."""
         from apps.accounts import personal_data, quotas, visitors  # noqa: PLC0415 (models are not ready before)
+        from apps.episodes import steering  # noqa: PLC0415
         from apps.episodes.events import EpisodeStream  # noqa: PLC0415
         from apps.episodes.models import EpisodeQuerySet  # noqa: PLC0415
         from apps.live import streams  # noqa: PLC0415
@@ -19,6 +20,7 @@ class PlayConfig(AppConfig):
         from apps.play.personal_data import PART  # noqa: PLC0415
         from apps.play.shows import operations as shows  # noqa: PLC0415
         from apps.play.shows.showcase import TOPIC, ShowcaseTopic  # noqa: PLC0415
+        from apps.play.shows.steering import controls  # noqa: PLC0415
         from apps.play.topics import EpisodeTopic  # noqa: PLC0415
 
         personal_data.register(PART)
@@ -27,6 +29,7 @@ class PlayConfig(AppConfig):
         streams.register("episode", EpisodeStream())
         register(TOPIC, ShowcaseTopic())
         EpisodeQuerySet.claims.append(shows.started_by)
+        steering.controls.append(controls)
         quotas.register(
             quotas.Quota(
                 quotas.LIVE_EPISODES,

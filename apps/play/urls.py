@@ -34,6 +34,5 @@ urlpatterns = [
     path("<slug:episode_id>/take-seat/", seats.take_seat, name="take_seat"),
     path("<slug:episode_id>/note/", seats.leave_note, name="leave_note"),
     path("<slug:episode_id>/hand-back/", seats.hand_back, name="hand_back"),
-    path("<slug:episode_id>/controls/", shows.controls, name="controls"),
     path("<slug:episode_id>/control/<slug:verb>/", shows.control, name="control"),
 ]

@@ -237,7 +237,8 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The page for an unknown address. It links to environments that the message names."""
+    """The page for an unknown address. It links to environments that the message names, and offers no report."""
+    vars(request).pop("reported", None)
     reason = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
     registered = {spec.id for spec in registry.specs()}
     near = [word for word in re.findall(r"[\w:-]+", reason) if word in registered]

@@ -220,7 +220,7 @@ class Report:
         open_pairs = [f"{one.better} and {one.other}" for one in self.differences if not one.is_clear]
         if not clear:
             return [_no_order(self.differences)]
-        return clear + ([f"No order is shown for {'; '.join(open_pairs)}."] if open_pairs else [])
+        return clear + ([f"Too close to call: {'; '.join(open_pairs)}."] if open_pairs else [])
 
     def _clear(self, better: str) -> list[Difference]:
         """The differences that show that a variant solves more."""

@@ -7,6 +7,7 @@ measured by the games that it loses against an opponent, and by what a best oppo
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,14 +89,14 @@ class RecipeResult(BaseModel):
     def in_words(self) -> str:
         """The result as a sentence."""
         block = self.expected
-        after = ", ".join(f"{share:.0%}" for share in block["after"]).replace("%", " %")
         before, spent = f"{block['before']:.0%}".replace("%", " %"), block["cpu_seconds"]
         seconds = f"{spent[0]}" if min(spent) == max(spent) else f"{min(spent)} to {max(spent)}"
-        repeated = f", which ask {self.problems} different questions" if self._has_repeats else ""
         sentence = (
-            f"From {before} to {after} solved of {self.episodes} episodes on other seeds{repeated}, in {seconds} CPU "
-            f"seconds; {len(self.seeds)} seed{'s' * (len(self.seeds) > 1)}."
+            f"From {before} to {_in_words(block['after'])} of {self.episodes} episodes on other seeds solved, with "
+            f"{_number_of_seeds(block['after'])}, in {seconds} CPU seconds."
         )
+        if self._has_repeats:
+            sentence += f" These episodes ask {self.problems} different questions."
         constants = [one.constant / self.episodes for one in self.seeds if one.constant is not None]
         if not constants:
             return sentence
@@ -105,6 +106,18 @@ class RecipeResult(BaseModel):
     def interval(self, solved: int) -> Interval:
         """The 95 % interval of a share of solved episodes (Wilson)."""
         return wilson(solved, self.episodes)
+
+
+def _in_words(shares: Sequence[float]) -> str:
+    """The shares solved after the trainings, of which each had its own seed; once if all of them are equal."""
+    *others, last = [f"{share:.0%}".replace("%", " %") for share in shares]
+    return last if set(others) <= {last} else f"{', '.join(others)} and {last}"
+
+
+def _number_of_seeds(shares: Sequence[float]) -> str:
+    if len(shares) == 1:
+        return "one training seed"
+    return f"each of {len(shares)} training seeds" if len(set(shares)) == 1 else f"{len(shares)} training seeds"
 
 
 class Tally(BaseModel):

@@ -273,7 +273,7 @@ function pressKey(event, onBoard) {
 
 // ---------------------------------------------------------------- one cell in the tab order
 
-let at = [0, 0];
+let at = null; // row and column of the cell in the tab order
 let focused = false;
 let held = null; // the element that had the focus last
 
@@ -288,8 +288,17 @@ function move(cell, [down, right]) {
   return true;
 }
 
+/** The row and column of the first cell that `matches`, or null. */
+function placeOf(cells, matches) {
+  for (const [row, line] of cells.entries()) {
+    const column = line.findIndex(matches);
+    if (column >= 0) return [row, column];
+  }
+  return null;
+}
+
 function focusCell() {
-  rows()[at[0]]?.[at[1]]?.focus();
+  rows()[at?.[0]]?.[at[1]]?.focus();
   return true;
 }
 
@@ -343,8 +352,11 @@ function drawn() {
   if (document.activeElement === document.body && held && !held.isConnected) goOnFrom(held);
   const cells = rows();
   if (!cells.length) return;
+  const player = placeOf(cells, (cell) => "player" in cell.dataset); // who walks takes the focus along
+  const moved = at && player && String(at) !== String(player);
+  at = player ?? at ?? placeOf(cells, (cell) => cell.tabIndex === 0) ?? [0, 0];
   rove(cells);
-  if (focused && document.activeElement === document.body) focusCell();
+  if (focused && (moved || document.activeElement === document.body)) focusCell();
   const alt = grid().querySelector("[data-alt]");
   const flag = document.querySelector("[data-flag-mode]");
   if (flag && alt) {
@@ -368,7 +380,7 @@ function goOnAfterUndo() {
   sessionStorage.removeItem(UNDONE);
   if (!undone || undone.from !== document.referrer) return;
   at = undone.at;
-  if (rows()[at[0]]?.[at[1]]) focusCell();
+  if (rows()[at?.[0]]?.[at[1]]) focusCell();
   else [...document.querySelectorAll(TYPED)].find((place) => place.checkVisibility())?.focus({ preventScroll: true });
 }
 

@@ -21,6 +21,7 @@ from apps.episodes.questions.verification import Verdict
 from apps.episodes.replays.marks import marks
 from apps.episodes.replays.replay_frames import replay_frames
 from apps.episodes.snapshot import public_snapshot, snapshot
+from apps.episodes.steering import controls_of
 from apps.episodes.views import find, play_page, seen_from
 from apps.episodes.visibility import branches_of, own_seat, viewpoints
 from apps.htmx import wants_part
@@ -43,7 +44,8 @@ def episode(request: HttpRequest, episode_id: str) -> HttpResponse:
     seat = own_seat(record, request.user, visitors.known(request))
     if seat is not None:
         return play_page(request, snapshot(record, seat))
-    return render(request, "play/watch.html", {"shot": public_snapshot(record), "episode": record})
+    context = {"shot": public_snapshot(record), "episode": record, **controls_of(request, record)}
+    return render(request, "play/watch.html", context)
 
 
 @never_cache

@@ -265,23 +265,42 @@ def own_result(shot: Snapshot) -> str:
 register.filter(contest_result)
 
 
+@register.filter
+def tab_stop(rows: Sequence[Sequence[Cell]]) -> tuple[int, int]:
+    """Row and column of the cell that the Tab key reaches: the player's, if one walks there, or the first."""
+    players = (
+        (row_number, number)
+        for row_number, row in enumerate(rows)
+        for number, cell in enumerate(row)
+        if cell.get("piece") == "player"
+    )
+    return next(players, (0, 0))
+
+
 @register.simple_tag
 def cells(
-    row: Sequence[Cell], row_number: int, acting: bool = False, hint: str = "", picks: Sequence[str] = ()
+    row: Sequence[Cell],
+    row_number: int,
+    acting: bool = False,
+    hint: str = "",
+    picks: Sequence[str] = (),
+    stop: tuple[int, int] = (0, 0),
 ) -> SafeString:
     """The cells of one row of a board. A template would take ten times as long, and every turn draws a board.
 
     With `acting`, each cell is a named grid cell. A cell with an action is a submit button of the form "say"; a cell
-    with a part of an action can be picked, as the `picks` of the view's `compose` require.
+    with a part of an action can be picked, as the `picks` of the view's `compose` require. `stop` is the row and column
+    of the cell in the tab order.
     """
     to_places = len(picks) > 1 and picks[1] == "place"
     html_cells = [
-        _cell(cell, acting, hint, to_places, first=row_number == number == 0) for number, cell in enumerate(row)
+        _cell(cell, acting, hint, to_places, in_tab_order=(row_number, number) == stop)
+        for number, cell in enumerate(row)
     ]
     return mark_safe("".join(html_cells))  # noqa: S308 (every value went through escape)
 
 
-def _cell(cell: Cell, acting: bool, hint: str, to_places: bool, *, first: bool) -> str:
+def _cell(cell: Cell, acting: bool, hint: str, to_places: bool, *, in_tab_order: bool) -> str:
     attributes = [f' data-tone="{escape(cell["tone"])}"']
     if "n" in cell:
         attributes.append(f' data-n="{int(cell["n"])}"')
@@ -296,7 +315,7 @@ def _cell(cell: Cell, acting: bool, hint: str, to_places: bool, *, first: bool) 
     if not acting:
         return f'<span class="cell"{"".join(attributes)}>{content}</span>'
     name = cell["label"] + (", last turn" if cell.get("last") else "")
-    attributes.append(f' role="gridcell" aria-label="{escape(name)}" tabindex="{0 if first else -1}"')
+    attributes.append(f' role="gridcell" aria-label="{escape(name)}" tabindex="{0 if in_tab_order else -1}"')
     if "act" not in cell and "part" not in cell:
         return f'<span class="cell"{"".join(attributes)}>{content}</span>'
     if "act" not in cell:

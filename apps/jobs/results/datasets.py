@@ -40,6 +40,15 @@ def used_by_all(shards: Mapping[Job, Sequence[Shard]]) -> dict[str, list[DataUse
     }
 
 
+def played_and_expected(job: Job, uses: Sequence[DataUse], env_ids: Iterable[str]) -> list[DataUse]:
+    """What a job was played on, and as long as it is not over, what its other environments would be played on here."""
+    if job.over:
+        return list(uses)
+    known = {use.env_id for use in uses}
+    due = (will_play_on(env_id) for env_id in env_ids if env_id not in known)
+    return [*uses, *(use for use in due if use is not None)]
+
+
 def stand_ins(uses: Iterable[DataUse]) -> list[DataUse]:
     """Those that stand in for other data."""
     return [use for use in uses if use.stands_in_for]

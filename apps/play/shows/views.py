@@ -7,20 +7,18 @@ from collections.abc import Callable
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts import visitors
 from apps.episodes.errors import Refusal
-from apps.episodes.snapshot import public_snapshot
 from apps.episodes.tools import choice as tool_choice
 from apps.episodes.views import find
 from apps.htmx import wants_part
 from apps.play.responses import form_again, go_to, refused
 from apps.play.shows import operations as shows
 from apps.play.starting import from_forms, limits, once
-from apps.play.starting.forms import PACES, WatchForm, prefilled, who_plays, withheld
+from apps.play.starting.forms import WatchForm, prefilled, who_plays, withheld
 
 PREFILLED_FIELDS = ("env_id", "agent", "opponent", "seed", "pace", "visibility", *tool_choice.FIELDS)
 
@@ -53,18 +51,6 @@ def watch_new(request: HttpRequest) -> HttpResponse:
 # ---------------------------------------------------------------- controlling an agent
 
 
-@never_cache
-@require_safe
-def controls(request: HttpRequest, episode_id: str) -> HttpResponse:
-    """The controls of a show, for people who may use them; empty for others."""
-    episode = find(request, episode_id)
-    is_allowed = shows.may_control(episode, request.user, visitors.known(request))
-    context = {"episode": episode, "shot": public_snapshot(episode), "may_control": is_allowed, "paces": PACES}
-    context["steer"] = steering("play:control", episode.id)
-    template = "play/watch.html#controls" if wants_part(request) else "play/watch.html"
-    return render(request, template, context)
-
-
 @require_POST
 def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
     """Pause, resume, one turn, stop, or change the pace. Every open page gets the change by its socket."""
@@ -80,11 +66,6 @@ def control(request: HttpRequest, episode_id: str, verb: str) -> HttpResponse:
     if wants_part(request):
         return HttpResponse(status=204)
     return redirect(episode)
-
-
-def steering(name: str, key: str) -> str:
-    """The address of the controls of `key`, to which the verb and a slash are appended."""
-    return reverse(name, args=[key, "pause"]).removesuffix("pause/")
 
 
 def pace_of(request: HttpRequest) -> float:

@@ -76,6 +76,8 @@ def check_grid(view: Any, html: str) -> None:
     assert (
         len(re.findall(r'<[^>]*role="gridcell"[^>]*aria-label="|<[^>]*aria-label="[^>]*role="gridcell"', html)) == cells
     )
+    if any(cell.get("piece") == "player" for row in view["rows"] for cell in row):
+        assert re.search(r'<[^>]*data-player[^>]*tabindex="0"', html), "Tab leads to the player, not to a wall"
 
 
 def check_letters(view: Any, html: str) -> None:

@@ -143,6 +143,12 @@ def test_a_cut_job_is_partial_everywhere_and_says_what_is_missing(as_ada: Client
     assert f"job-{job.pk}-partial.jsonl" in export["Content-Disposition"]
 
 
+def test_a_job_says_that_it_is_partial_before_its_first_episode_ends(as_ada: Client, ada: User) -> None:
+    page = said(as_ada.get(submit(ada, EASY, HARD).get_absolute_url()))
+    assert "Partial: 0 of 40 episodes count." in page, "what is below stays where it is when the first one ends"
+    assert "No episode counts yet in" not in page, "a list that becomes shorter moves what is below"
+
+
 def test_environments_weigh_the_same_in_the_bounds_of_a_partial_result() -> None:
     lines = [
         EnvironmentResults(EASY, 0, 0, Tally(total=10, done=10, won=10, returns=10.0), 10),
@@ -288,7 +294,9 @@ def test_a_sample_that_stands_in_is_named_with_its_hash(ada: User, as_ada: Clien
     fragment = said(as_ada.get("/jobs/new/estimate/", form))
     assert "math:GSM8K: built-in sample gsm8k in place of axon-rl/GSM-8k" in fragment
     assert digest[:12] in fragment
-    job = play(submit(ada, MATH), agent=Mumbler())
+    job = submit(ada, MATH)
+    assert "Plays on stand-in data." in said(as_ada.get(job.get_absolute_url())), "known before its first episode ends"
+    job = play(job, agent=Mumbler())
     page = said(as_ada.get(job.get_absolute_url()))
     assert "Played on stand-in data." in page
     assert digest[:12] in page

@@ -2,7 +2,6 @@
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.test import Client
 
 from apps.episodes import operations
 from apps.episodes.models import Episode
@@ -64,17 +63,6 @@ def test_a_pause_is_told_to_everybody() -> None:
     shows.pause(episode.id)
     (event,) = TOPIC.events(episode.id, 0, "watch")
     assert 'id="show-state" hx-swap-oob="true" data-paused' in tight(event.html)
-
-
-def test_nobody_is_shown_controls_that_go_again() -> None:
-    episode = shows.start(GUESS, built_in("expert"), seed=3, pace=1.0)
-    page = tight(Client().get(episode.get_absolute_url()))
-    assert (
-        f'<div id="controls" hx-get="/play/{episode.pk}/controls/" hx-trigger="load" hx-swap="outerHTML"><noscript>'
-        in page
-    )
-    operations.abandon(Episode.objects.get(pk=episode.pk))
-    assert 'id="controls"' not in tight(Client().get(episode.get_absolute_url()))
 
 
 def test_a_fast_agent_is_not_read_out_at_every_turn() -> None:

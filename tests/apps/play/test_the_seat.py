@@ -203,7 +203,7 @@ def test_the_page_of_the_seat_and_what_everybody_else_sees() -> None:
     start = {"env_id": GUESS, "seed": "7", "agent": "random", "pace": "1"}
     address = person.client.post("/play/watch/new/", start)["Location"]
     episode = Episode.objects.get(pk=address.split("/")[2])
-    assert "Take the seat" in tight(person.client.get(f"/play/{episode.pk}/controls/"))
+    assert "Take the seat" in tight(person.client.get(address))
     assert other.post(f"/play/{episode.pk}/take-seat/").status_code == 403
     assert person.client.post(f"/play/{episode.pk}/take-seat/")["Location"] == address
     page = tight(person.client.get(address))

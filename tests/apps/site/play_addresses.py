@@ -30,6 +30,5 @@ PLAY_TABLE: dict[str, Address] = {
     "play:take_seat": Address("403 403 302 302", names=("show",), post=True),
     "play:leave_note": Address("403", names=("show",), post=True, sent={"text": "Look left."}),
     "play:hand_back": Address("403", names=("show",), post=True),
-    "play:controls": Address("200", names=("show",)),
     "play:control": Address("403 403 302 302", names=("show", "pause"), post=True),
 }

@@ -25,6 +25,7 @@ def test_a_visitor_may_log_in_to_what_may_be_private(client: Client, django_user
     page = client.get(address).content.decode()
     assert words in page
     assert page.count(link) == 2  # in the bar, and below the words
+    assert "Report this" not in page, "there is nothing to report"
     for public in ("/nothing/here/", "/docs/nothing/", "/environments/game:Nothing-v0/"):
         assert words not in client.get(public).content.decode()
     client.force_login(django_user_model.objects.create_user("ada"))

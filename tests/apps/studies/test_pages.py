@@ -81,7 +81,7 @@ def test_a_page_follows_the_results(client: Client, tmp_path: Path, monkeypatch:
     filled(study, folder, {"reinforce": 100, "rebn": 150, "grpo": 101, "ppo": 200}, 4)
     after = tight(client.get(f"/studies/{study.name}/"))
     assert "PPO solves more than ReBN" in after
-    assert "No order is shown for GRPO and REINFORCE." in after
+    assert "Too close to call: GRPO and REINFORCE." in after
     shutil.rmtree(folder / "gcd")
     assert "Nothing is counted yet for gcd." in tight(client.get(f"/studies/{study.name}/"))
 

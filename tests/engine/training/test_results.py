@@ -62,11 +62,17 @@ def test_a_result_is_a_block_for_programs_and_a_sentence_for_people() -> None:
         "episodes": 500, "problems": None, "commit": "abc",
     }  # fmt: skip
     assert found.in_words == (
-        "From 10 % to 80 %, 90 %, 85 % solved of 500 episodes on other seeds, in 40 to 42 CPU seconds; 3 seeds. "
+        "From 10 % to 80 %, 90 % and 85 % of 500 episodes on other seeds solved, with 3 training seeds, in 40 to 42 "
+        "CPU seconds. "
         "The commonest action alone, always taken, solves 30 % at most."
     )
     repeated = found.model_copy(update={"problems": 31}).in_words
-    assert "500 episodes on other seeds, which ask 31 different questions, in 40" in repeated
+    assert "seconds. These episodes ask 31 different questions. The" in repeated
+    assert (
+        "to 80 % of 500 episodes on other seeds solved, with each of 2 training seeds, in"
+        in result(50, 400, 400).in_words
+    )
+    assert "to 80 % of 500 episodes on other seeds solved, with one training seed, in" in result(50, 400).in_words
     assert found.model_copy(update={"problems": 500}).in_words == found.in_words
 
 
