@@ -33,6 +33,7 @@ from gem.cli import (
     study,
     verify,
 )
+from gem.cli.output.tables import printable
 from gem.cli.server import (
     agent,
     challenge,
@@ -170,7 +171,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except GemError as error:
-        print(f"gemweb {command}: {error}{_hint(error, command, arguments, modules)}", file=sys.stderr)
+        sentences = f"{printable(str(error))}{_hint(error, command, arguments, modules)}"
+        print(f"gemweb {command}: {sentences}", file=sys.stderr)
         return SERVER_FAILED if isinstance(error, NOT_THERE) else 2
     except OSError as error:  # a folder that is a file, a full disk
         print(f"gemweb {command}: {os_error_sentence(error)}", file=sys.stderr)
