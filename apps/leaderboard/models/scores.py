@@ -84,7 +84,7 @@ class ScoreQuerySet(models.QuerySet["Score"]):
         return self.verified().eligible().exclude(models.Exists(withdrawn))
 
     def newest_of_each(self) -> ScoreQuerySet:
-        """Of the scores over all environments of each agent, submitter, season, tier and choice of tools, the latest."""
+        """The latest overall score of each agent, submitter, season, tier and choice of tools."""
         group = "benchmark", "benchmark_version", "job__batch__season_id", "job__reexecution__tier", *OWN
         latest = self.filter(env_id="").order_by(*group, "-created").distinct(*group)
         return Score.objects.filter(pk__in=latest.values("pk"))
