@@ -82,7 +82,7 @@ def test_a_guest_has_a_name_in_games_that_run_and_in_new_ones() -> None:
     assert not GuestName.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["Expert", "boss", "admin", "the Staff", "a\u202eb", "<b>", "x" * 25, "-", "a\nb" * 20])
+@pytest.mark.parametrize("name", ["Expert", "boss", "admin", "the Staff", "a\u202eb", "<b>", "x" * 25, "-", "a\nb" * 9])
 def test_names_of_others_and_other_characters_are_refused(name: str) -> None:
     User.objects.create_user("Boss")
     person = Person()
