@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.episodes.models import Episode, Seat
 from apps.play.models import GuestName, OpenInvitation, Rematch
+from apps.play.people import lobby_seats
 from tests.apps.play.people import BOX, Person
 from tests.html import tight
 
@@ -40,6 +42,16 @@ def test_an_open_seat_stands_in_the_lobby_of_others_and_whoever_takes_it_plays()
     assert not OpenInvitation.objects.exists()
     assert "Looking for an opponent" not in lobby(Person())
     assert [seat.is_free for seat in episode.seats.order_by("number")] == [False, False]
+
+
+def test_seats_that_nobody_may_see_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lobby_seats, "MAX_LISTED", 1)
+    host = Person()
+    for _ in range(2):
+        hidden = offered(host)
+        Episode.objects.filter(pk=hidden.pk).update(visibility="private")
+    episode = offered(Person())
+    assert [seat.episode for seat in lobby_seats.open_seats(AnonymousUser(), "")] == [episode]
 
 
 def test_a_seat_is_offered_only_while_its_owner_waits_on_the_page() -> None:
