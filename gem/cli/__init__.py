@@ -34,26 +34,10 @@ from gem.cli import (
     verify,
 )
 from gem.cli.output.tables import printable
-from gem.cli.server import (
-    agent,
-    challenge,
-    credit,
-    curves,
-    daily,
-    fork,
-    forks,
-    jobs,
-    leaderboard,
-    logs,
-    pull,
-    push,
-    ratings,
-    report,
-    seat,
-    submit,
-    webhooks,
-)
+from gem.cli.server import agent, curves, jobs, logs, pull, submit, webhooks
 from gem.cli.server.account import login, logout, whoami
+from gem.cli.server.boards import challenge, daily, leaderboard, push, ratings, report
+from gem.cli.server.episodes import credit, fork, forks, seat
 from gem.client.errors import NotAuthenticated, NotFound, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, ServerNotThere, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
