@@ -73,7 +73,7 @@ def _answer(episode: Episode) -> dict[str, Any]:
     except GemError as error:
         logger.info("The expert cannot look at episode %s: %s", episode.pk, error)
         return {"problem": str(error)}
-    except Exception as error:  # an environment may fail in any way
+    except Exception as error:  # noqa: BLE001 (an environment may fail in any way)
         return {"problem": failure_in(error, episode)}
 
 

@@ -57,7 +57,7 @@ def _compute(episode: Episode) -> Verdict:
         difference = operations.verify(episode)
     except GemError as error:
         return Verdict(False, str(error))
-    except Exception as error:  # an environment may fail in any way
+    except Exception as error:  # noqa: BLE001 (an environment may fail in any way)
         return Verdict(False, failure_in(error, episode))
     return Verdict(difference is None, difference.sentence if difference else "")
 
