@@ -31,14 +31,14 @@ class CutShort(Exception):
 
 
 def whole(pieces: Iterable[Piece], rows: QuerySet[Model]) -> Iterator[Piece]:
-    """The pieces of what these rows hold, which end early, as if that were all, once the rows are gone.
+    """The pieces of what these rows hold, which end early, as if that were all, once rows are gone.
 
     Raises:
-        CutShort: after the last piece, if there were rows before the first one and are none any more.
+        CutShort: after the last piece, if there are fewer rows than before the first one.
     """
-    were_there = rows.exists()
+    before = rows.count()
     yield from pieces
-    if were_there and not rows.all().exists():
+    if rows.all().count() < before:
         raise CutShort("What was being downloaded was deleted or hidden.")
 
 

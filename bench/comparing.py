@@ -106,7 +106,8 @@ def null_agents(draw: random.Random) -> Alarms:
     return alarm, any(one.p_adjusted < 0.05 for one in found), alarm
 
 
-PLANNED, PLANNED_SEEDS_CHANCE = 0.15, 0.5
+PLANNED = 0.15
+"""The difference of solved shares that the sequential comparisons plan for."""
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from apps.accounts.forms import DeleteForm, LogInForm, PasswordForm, SignUpForm,
 from apps.accounts.invitations import may_sign_up, token_of
 from apps.accounts.lanes import hashes_passwords
 from apps.accounts.models import User
-from apps.downloads import download
+from apps.downloads import download, whole
 from apps.live import end_session
 
 LOOPBACK = {"127.0.0.1", "::1"}
@@ -166,7 +166,8 @@ def export(request: HttpRequest) -> HttpResponseBase:
 
 def archive_of(request: HttpRequest, user: User) -> StreamingHttpResponse:
     """The download of everything that belongs to an account, which is written while it is sent."""
-    return download(request, personal_data.archive_of(user), f"gemweb-{user.pk}.zip", "application/zip")
+    pieces = whole(personal_data.archive_of(user), User.objects.filter(pk=user.pk, closed=None))
+    return download(request, pieces, f"gemweb-{user.pk}.zip", "application/zip")
 
 
 @hashes_passwords

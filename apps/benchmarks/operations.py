@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -12,6 +13,8 @@ from apps.accounts.models import User
 from apps.benchmarks.limits import BENCHMARKS
 from apps.benchmarks.models import MAX_NAME, BenchmarkVersion, OwnBenchmark
 from apps.episodes.errors import Refusal
+from apps.episodes.text import storable
+from apps.faults import infrastructure_fault
 from apps.queue import enqueue
 from apps.seasons.models import Season
 from apps.visibility import Visibility, as_open_as
@@ -20,8 +23,12 @@ from gem.benchmarks import document
 from gem.check import benchmark_file
 from gem.errors import GemError, InvalidArgument
 
+logger = logging.getLogger(__name__)
+
 TASK = "verify.benchmarks"
 MAX_BYTES = 1_000_000
+MOST_VERSIONS = 100
+"""Versions of one benchmark. None is ever deleted, because rows refer to them."""
 State = BenchmarkVersion.State
 
 
@@ -97,6 +104,11 @@ def _add_version(row: OwnBenchmark, data: dict[str, Any]) -> BenchmarkVersion:
             ],
             status=409,
         )
+    if versions.exclude(state=State.REFUSED).count() >= MOST_VERSIONS:
+        raise BenchmarkRefused(
+            [f"{row.name} has {MOST_VERSIONS} versions, the most that one may have. Give the file another name."],
+            status=409,
+        )
     versions.filter(state=State.REFUSED).delete()
     version = BenchmarkVersion.objects.create(benchmark=row, number=data["version"], document=data)
     enqueue(TASK, str(version.pk))
@@ -113,6 +125,11 @@ def check(version_id: int) -> None:
         notes = [] if problems else benchmark_file.notes(version.document)
     except GemError as error:  # an environment that fails to be made
         problems, notes = [str(error)], []
+    except Exception as error:  # an environment may fail in any way; without a verdict it would be checked for ever
+        if infrastructure_fault(error) is not None:
+            raise
+        logger.exception("%s cannot be checked", version)
+        problems, notes = [f"It could not be checked: {type(error).__name__}: {storable(str(error))[:500]}"], []
     BenchmarkVersion.objects.filter(pk=version_id, state=State.CHECKING).update(
         state=State.REFUSED if problems else State.READY, problems=problems, notes=notes
     )

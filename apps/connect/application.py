@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -65,8 +66,9 @@ class Connect:
 async def _connect(slug: str, scope: Message, receive: Receive, send: Send) -> None:
     """Accept a handshake and serve the connection, or refuse it with a status and a sentence."""
     await receive()
+    authorization = _header(scope, b"authorization")
     try:
-        caller = await in_thread(_identify, slug, _header(scope, b"authorization"))
+        caller = await in_thread(_identify, slug, authorization)
     except Refused as refusal:
         body = json.dumps({"detail": refusal.message}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
@@ -74,7 +76,8 @@ async def _connect(slug: str, scope: Message, receive: Receive, send: Send) -> N
         await send({"type": "websocket.http.response.body", "body": body})
         return
     await send({"type": "websocket.accept"})
-    await Connection(caller.agent, caller.came_from, receive, send).serve()
+    is_allowed = partial(_may_connect, slug, authorization)
+    await Connection(caller.agent, caller.came_from, receive, send, is_allowed).serve()
 
 
 def _identify(slug: str, authorization: str) -> Caller:
@@ -92,6 +95,15 @@ def _identify(slug: str, authorization: str) -> Caller:
     if agent is None or token.agent_id not in (None, agent.pk):
         raise Refused(404, NO_AGENT)
     return Caller(agent, token.name)
+
+
+def _may_connect(slug: str, authorization: str) -> bool:
+    """Whether the token still is one that may connect the agent."""
+    try:
+        _identify(slug, authorization)
+    except Refused:
+        return False
+    return True
 
 
 async def _chat(scope: Message, receive: Receive, send: Send) -> None:

@@ -29,7 +29,7 @@ from apps.remote.models import Question
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
-REPLACED, GONE = 4001, 1001
+REPLACED, NO_TOKEN = 4001, 4401
 LOOK_SECONDS = 2.0
 """How long a connection that hears nothing waits before it looks for turns by itself."""
 in_thread = DatabaseThreads(2, "connections").run
@@ -43,12 +43,15 @@ class Connection:
     Args:
         agent: whose it is.
         came_from: the name of its token.
+        is_allowed: whether the token is still valid, which is asked as long as the connection lasts.
     """
 
-    def __init__(self, agent: Agent, came_from: str, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, agent: Agent, came_from: str, receive: Receive, send: Send, is_allowed: Callable[[], bool]
+    ) -> None:
         self.holder = new_token()
         self._agent, self._came_from = agent, came_from
-        self._receive, self._send = receive, send
+        self._receive, self._send, self._is_allowed = receive, send, is_allowed
         self._open: dict[tuple[str, int], Question] = {}
         """The turns that were sent and not answered."""
         self._known: set[str] = set()
@@ -56,7 +59,7 @@ class Connection:
         self._look_again = asyncio.Event()
 
     async def serve(self) -> None:
-        """Send turns and take answers until one side closes."""
+        """Send turns and take answers until one side closes, or the token is no longer valid."""
         seats = await in_thread(answering.take_over, self._agent.pk, self.holder, self._came_from)
         await self._tell({"type": "ready", "agent": self._agent.slug, "seats": seats})
         tasks = [asyncio.create_task(duty) for duty in (self._listen(), self._ask_always(), self._renew_always())]
@@ -131,6 +134,9 @@ class Connection:
         while True:
             await asyncio.sleep(settings.REMOTE_LEASE_SECONDS / 3)
             try:
+                if not await in_thread(self._is_allowed):
+                    await self._send({"type": "websocket.close", "code": NO_TOKEN, "reason": "no valid token"})
+                    return
                 await in_thread(answering.renew, self._agent.pk, self.holder)
             except DatabaseError:
                 continue  # the next one may come in time

@@ -20,6 +20,8 @@ SAME = 1e-9
 MOST_BARS = 8
 MOST_ROWS = 200
 """Rows of the table of a day."""
+STREAK_DAYS = 12
+"""Days of a person's own results that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +249,11 @@ def _name(one: Try) -> str:
     return one.user.get_username() if one.user is not None and one.user.is_named else ""
 
 
-def streak(user_id: int | None, until: int, length: int = 12) -> list[StreakDay]:
+def streak(user_id: int | None, until: int) -> list[StreakDay]:
     """How a person did on the last days up to `until`, the oldest first; none of a guest."""
     if user_id is None:
         return []
-    first = until - length + 1
+    first = until - STREAK_DAYS + 1
     tries = Try.objects.over().filter(user=user_id, season__number__range=(first, until)).select_related("season")
     found = {one.season.number: one for one in tries}
     shown = []

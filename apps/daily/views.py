@@ -178,6 +178,7 @@ def _card(request: HttpRequest, found: Season, episode: Episode) -> Card:
     tells = seat.user is not None and (seat.user.is_named or seat.user == request.user)
     played = [one for one in results.streak(seat.user_id if tells else None, found.number) if one.state]
     solved = sum(one.state == "won" for one in played)
+    days_in_words = f"{solved} solved of {len(played)} played in the last {results.STREAK_DAYS} days"
     return Card(
         number=found.number,
         day=days.date_of(found.number),
@@ -186,6 +187,6 @@ def _card(request: HttpRequest, found: Season, episode: Episode) -> Card:
         turns=result.turns,
         most_turns=episode.max_turns,
         beaten=results.beaten(found, result, own=episode).sentence,
-        days=f"{solved} solved of {len(played)} played in the last 12 days" if len(played) > 1 else "",
+        days=days_in_words if len(played) > 1 else "",
         address=request.build_absolute_uri(reverse("daily:day", args=[found.number])),
     )

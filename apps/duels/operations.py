@@ -20,6 +20,7 @@ from apps.episodes import branches, operations
 from apps.episodes.errors import EpisodeEnded, NotFound, Refusal
 from apps.episodes.models import Batch, DuelChange, Episode
 from apps.live import recheck_access, wake
+from apps.play import operations as play
 from apps.play.models import Show
 from apps.play.shows import operations as shows
 from apps.play.starting import once
@@ -80,7 +81,7 @@ def start(
     def store() -> list[Episode]:
         duel = Batch.objects.create(kind=Batch.Kind.DUEL, visibility=visibility or default_visibility(user))
         if plays:
-            operations.store(drafts[0], seats=[_person(user, visitor)], batch=duel, slot=0)
+            operations.store(drafts[0], seats=[play.person(user, visitor)], batch=duel, slot=0)
         for number, agent in enumerate(agents, int(plays)):
             shows.start(
                 begin.env_id,
@@ -198,13 +199,6 @@ def _drafts(begin: DuelStart, count: int) -> list[Episode]:
     except EnvironmentFailure as failure:
         raise Refusal(str(failure)) from failure
     return drafts
-
-
-def _person(user: Viewer, visitor: str) -> operations.Occupant:
-    signed_in = account_of(user)
-    return operations.Occupant(
-        Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None), signed_in, "" if signed_in else visitor
-    )
 
 
 def _lock_episodes(duel: Batch) -> list[Episode]:

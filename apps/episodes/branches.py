@@ -167,6 +167,7 @@ def store_branches(branches: list[Episode], *, seats: Sequence[Occupant]) -> lis
             agent=occupant.agent,
             user=occupant.user,
             visitor=occupant.visitor,
+            name=occupant.name,
             total_reward=sum((earned[number] for earned in past), 0.0),
             set_up=set_up,
         )

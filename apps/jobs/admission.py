@@ -3,8 +3,7 @@
 A worker claims a shard of the person who was served longest ago, and of that person's running jobs and oldest queued
 job the one that was served longest ago. So shards of different people alternate, whatever they take and however many
 jobs each person has, and so do the jobs of one person. Among these, and only among these, a higher priority comes
-first. A worker that has played long gives its shard back if another
-person waits with less (`should_yield`).
+first. A worker that has played long gives its shard back if another person waits with less (`should_yield`).
 
 The jobs of the site itself, which have no owner, come after those of all people.
 """
@@ -186,9 +185,9 @@ def jobs_ahead(job: Job) -> int:
     return _count_ahead({"kind": job.kind, "owner": job.owner_id or 0, "new": 0, **row})
 
 
-def jobs_ahead_of_new(kind: Job.Kind, owner_id: int | None, priority: int = 0) -> int:
+def jobs_ahead_of_new(kind: Job.Kind, owner_id: int | None) -> int:
     """The same for a job that this person would submit now."""
-    row = {"created": "infinity", "id": "", "priority": priority}
+    row = {"created": "infinity", "id": "", "priority": 0}
     return _count_ahead({"kind": kind.value, "owner": owner_id or 0, "new": 1, **row})
 
 

@@ -28,6 +28,8 @@ MOST_EPISODES = 32
 """Episodes of a group or a batch, this one included."""
 MOST_TURNS = 2_000
 """Turns of a group or a batch together, besides those of this episode."""
+SHORT_CHARS = 24
+"""Characters of an action in a sentence."""
 
 Row = list[float]
 """One number for each turn."""
@@ -202,11 +204,11 @@ def truth_data(truth: Truth) -> dict[str, Any]:
     }
 
 
-def short(action: str, most: int = 24) -> str:
+def short(action: str) -> str:
     """An action in a few characters, for sentences: the content of its last box, if it has one."""
     inside = action.rpartition("\\boxed{")[2].partition("}")[0] if "\\boxed{" in action else action
     text = " ".join(inside.split())
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= SHORT_CHARS else text[: SHORT_CHARS - 1] + "…"
 
 
 def table(lens: Lens, discount: float) -> tuple[list[str], list[list[Any]]]:

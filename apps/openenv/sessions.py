@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from django.conf import settings
@@ -25,6 +26,7 @@ FULL = (
     "You have reached your limit of sessions, or this server has reached its own. Nothing was started. Close sessions "
     "that you do not need, and try again."
 )
+CLOSED = "The session was closed. Nothing was played. Begin another one."
 slots = Slots(settings.OPENENV_SESSIONS)
 """The slots of this process, which HTTP shares."""
 
@@ -36,6 +38,7 @@ class PlaySession:
         self.env_id, self.caller = env_id, caller
         self._host: Host | None = None
         self._slot: Slot | None = None
+        self._is_closed = False
 
     async def reset(self, request: Reset) -> Observation:
         """Begin an episode.
@@ -62,7 +65,8 @@ class PlaySession:
         return self._host.state()
 
     async def close(self) -> None:
-        """Give up the episode, and give back the slot."""
+        """Give up the episode, and give back the slot. What is being opened meanwhile is closed at once."""
+        self._is_closed = True
         host, self._host = self._host, None
         try:
             if host is not None:
@@ -79,7 +83,14 @@ class PlaySession:
                     self._slot = await slots.take(caller.name, caller.session_limit, settings.OPENENV_WAIT_SECONDS)
                 except Full as error:
                     raise WireError(CAPACITY_REACHED, FULL) from error
-            self._host = await open_host(self.env_id, self.caller)
+                if self._is_closed:
+                    self._slot.release()
+                    raise WireError("EXECUTION_ERROR", CLOSED)
+            host = await open_host(self.env_id, self.caller)
+            if self._is_closed:
+                await asyncio.shield(host.close())
+                raise WireError("EXECUTION_ERROR", CLOSED)
+            self._host = host
         return self._host
 
     async def _use_tool(self, call: Call) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def begin(
         gem.errors.UnknownEnvironment, gem.errors.InvalidArgument: the message is for the person.
     """
     ask_tools(env_id, wrappers)
-    seats, visibility = [_person(user, visitor)], visibility or default_visibility(user)
+    seats, visibility = [person(user, visitor)], visibility or default_visibility(user)
     try:
         episode = operations.draft(env_id, seed=seed, wrappers=wrappers)
     except EnvironmentFailure as failure:
@@ -100,7 +100,7 @@ def begin_in_batch(
 
     def store() -> list[Episode]:
         check()
-        seats, visibility = [_person(user, visitor)], default_visibility(user)
+        seats, visibility = [person(user, visitor)], default_visibility(user)
         return [operations.store(episode, seats=seats, visibility=visibility, batch=batch, slot=slot)]
 
     try:
@@ -141,7 +141,7 @@ def begin_against(
     if opponent is not None:
         shows.check_agent(env_id, opponent)
     other = Occupant(human_agent()) if opponent is None else Occupant(opponent)
-    seats = [_person(user, visitor) if number == own else other for number in range(count)]
+    seats = [person(user, visitor) if number == own else other for number in range(count)]
     episode = operations.draft(env_id, seed=seed)
 
     def store() -> list[Episode]:
@@ -164,7 +164,7 @@ def join(episode_id: str, number: int, *, user: Viewer, visitor: str) -> Episode
     if own_seat(episode, user, visitor, seats) == number:
         return episode
     check_seat(episode, number, seats, user=user, visitor=visitor)
-    occupant = _person(user, visitor)
+    occupant = person(user, visitor)
     episode.seats.filter(number=number).update(user=occupant.user, visitor=occupant.visitor, name=occupant.name)
     OpenInvitation.objects.filter(pk=episode.pk).delete()
     return operations.touch(episode)
@@ -282,7 +282,7 @@ def fork(episode: Episode, turn: int, *, user: Viewer, visitor: str, address: st
     branches.check_registered(episode)
     own = branches.acting_after(episode, turn)
     seats = [
-        _person(user, visitor) if number == own else Occupant(agent)
+        person(user, visitor) if number == own else Occupant(agent)
         for number, agent in enumerate(shows.stand_ins(episode, user))
     ]
     branch = branches.draft_fork(episode, turn)
@@ -354,7 +354,8 @@ def human_agent() -> Agent:
     return Agent.objects.get(kind=Agent.Kind.HUMAN, owner=None)
 
 
-def _person(user: Viewer, visitor: str) -> Occupant:
+def person(user: Viewer, visitor: str) -> Occupant:
+    """A person as who takes a seat; a guest with the name that they have chosen."""
     human = human_agent()
     if isinstance(user, User):
         return Occupant(human, user=user)

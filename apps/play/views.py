@@ -191,6 +191,7 @@ def join(request: HttpRequest, episode_id: str, number: int, signature: str) -> 
 def undo(request: HttpRequest, episode_id: str) -> HttpResponse:
     """Undo the last turn by continuing in a branch without it."""
     try:
+        limits.check_undo(request)
         visitor, address = visitors.known(request), visitors.address(request)
         branch = operations.undo(episode_id, user=request.user, visitor=visitor, address=address)
     except Refusal as refusal:

@@ -16,7 +16,7 @@ from apps.visibility import Person, VisibleQuerySet, column
 
 FOLDER = "reported"
 """Below `settings.RUNS_DIR`: files that wait to be read."""
-MAX_NAME = 120
+MAX_NAME, MAX_KEY = 120, 80
 
 
 class ReportedEvaluationQuerySet(VisibleQuerySet["ReportedEvaluation"]):
@@ -51,7 +51,7 @@ class ReportedEvaluation(Moderated):
     model = models.CharField(max_length=MAX_NAME, blank=True, default="")
     """The model or agent that was evaluated, as reported."""
     source = models.CharField(max_length=9, choices=Source.choices)
-    key = models.CharField(max_length=80, blank=True, default="")
+    key = models.CharField(max_length=MAX_KEY, blank=True, default="")
     """What the program calls it, of a file that is sent again."""
     environments: models.Field[Any, list[str]] = models.JSONField(default=list)
     config: models.Field[Any, dict[str, Any]] = models.JSONField(default=dict)

@@ -24,9 +24,11 @@ from pydantic import ValidationError
 from apps.accounts import quotas
 from apps.accounts.models import User
 from apps.agents.uploads import COPIES, MEGABYTE, UploadRefused, bytes_in
+from apps.episodes.text import storable
+from apps.names import visible
 from apps.queue import enqueue
 from apps.reported import limits, recording
-from apps.reported.models import ReportedEvaluation, folder
+from apps.reported.models import MAX_KEY, MAX_NAME, ReportedEvaluation, folder
 from apps.reported.recording import ReportRefused
 from gem.errors import InvalidData, SandboxUnavailable
 from gem.sandbox import policy_confinement
@@ -42,7 +44,9 @@ AT_A_TIME = 50
 """Episodes of one transaction."""
 ATTEMPTS = 3
 LEASE = timedelta(minutes=10)
-"""After so long another worker reads a file again; what was stored stays stored once."""
+"""After so long without an episode another worker reads a file again; what was stored stays stored once."""
+END_SECONDS = 10.0
+"""How long the confined process may take to end after it has written everything."""
 State = ReportedEvaluation.State
 
 
@@ -115,10 +119,11 @@ def read(evaluation_id: str) -> None:
         _store(row)
     except (InvalidData, ReportRefused, SandboxUnavailable) as error:
         sentence = str(error).replace(row.path.name, row.name)  # its readers know it by the name that it came with
-        recording.end(row, State.REFUSED, sentence)
+        is_ours = recording.end(row, State.REFUSED, sentence)
     else:
-        recording.end(row, State.DONE)
-    row.path.unlink(missing_ok=True)
+        is_ours = recording.end(row, State.DONE)
+    if is_ours:
+        row.path.unlink(missing_ok=True)
 
 
 def _store(row: ReportedEvaluation) -> None:
@@ -128,7 +133,10 @@ def _store(row: ReportedEvaluation) -> None:
     for found in _converted(row):
         if isinstance(found, Header):
             ReportedEvaluation.objects.filter(pk=row.pk).update(
-                source=found.source, key=found.key, model=row.model or found.model, name=found.name or row.name
+                source=found.source,
+                key=storable(found.key)[:MAX_KEY],
+                model=row.model or _name(found.model),
+                name=_name(found.name) or row.name,
             )
             recording.describe(row, metrics=found.metrics, config=found.config)
             continue
@@ -136,10 +144,16 @@ def _store(row: ReportedEvaluation) -> None:
         environments[found.env_id] = None
         if len(part) >= AT_A_TIME:
             recording.add(row, part)
+            ReportedEvaluation.objects.filter(pk=row.pk).update(begun=Now())
             part = []
     recording.add(row, part)
-    known = [name for name in environments if name][:20]
+    known = [_name(name) for name in environments if name][:20]
     ReportedEvaluation.objects.filter(pk=row.pk).update(environments=known)
+
+
+def _name(text: str) -> str:
+    """What a file calls something, as it is stored."""
+    return visible(storable(text)).strip()[:MAX_NAME]
 
 
 def _converted(row: ReportedEvaluation) -> Iterator[Header | Transcript]:
@@ -156,9 +170,11 @@ def _converted(row: ReportedEvaluation) -> Iterator[Header | Transcript]:
         assert process.stdout is not None
         try:
             yield from _lines(process.stdout)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(END_SECONDS)
         finally:
             process.kill()
-    if process.returncode not in (0, -9):
+    if process.returncode != 0:  # it may have written a part of the file only
         raise InvalidData("The process that read the file ended. The file may need more memory or time than there is.")
 
 

@@ -146,9 +146,10 @@ def describe(
         ReportedEvaluation.objects.filter(pk=evaluation.pk).update(**values)
 
 
-def end(evaluation: ReportedEvaluation, state: ReportedEvaluation.State, reason: str = "") -> None:
-    """Note how an evaluation ended."""
-    ReportedEvaluation.objects.filter(pk=evaluation.pk).update(state=state, reason=storable(reason)[:4000], ended=Now())
+def end(evaluation: ReportedEvaluation, state: ReportedEvaluation.State, reason: str = "") -> bool:
+    """Note how an evaluation ended. Returns False, and notes nothing, if another worker reads its file by now."""
+    rows = ReportedEvaluation.objects.filter(pk=evaluation.pk, attempt=evaluation.attempt)
+    return bool(rows.update(state=state, reason=storable(reason)[:4000], ended=Now()))
 
 
 def set_visibility(evaluation: ReportedEvaluation, visibility: Visibility) -> None:

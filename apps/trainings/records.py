@@ -235,11 +235,6 @@ def fail(claim: Claim, reason: str) -> None:
     end(claim.job_id, Job.State.FAILED, reason, reason, JobEvent.Tone.LOSS)
 
 
-def stored_updates(claim: Claim) -> set[int]:
-    """The updates whose samples are stored."""
-    return set(Sample.objects.filter(job=claim.job_id).values_list("update", flat=True))
-
-
 def _lock_owned_shard(claim: Claim) -> Shard:
     shard = owned(claim).select_for_update().first()
     if shard is None:

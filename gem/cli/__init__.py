@@ -33,26 +33,11 @@ from gem.cli import (
     study,
     verify,
 )
-from gem.cli.server import (
-    agent,
-    challenge,
-    credit,
-    curves,
-    daily,
-    fork,
-    forks,
-    jobs,
-    leaderboard,
-    logs,
-    pull,
-    push,
-    ratings,
-    report,
-    seat,
-    submit,
-    webhooks,
-)
+from gem.cli.output.tables import printable
+from gem.cli.server import agent, curves, jobs, logs, pull, submit, webhooks
 from gem.cli.server.account import login, logout, whoami
+from gem.cli.server.boards import challenge, daily, leaderboard, push, ratings, report
+from gem.cli.server.episodes import credit, fork, forks, seat
 from gem.client.errors import NotAuthenticated, NotFound, ServerFailure, StreamBroken, Unreachable
 from gem.errors import GemError, ServerNotThere, UnknownEnvironment
 from gem.validation.dependencies import MODULE_HINT, import_modules
@@ -170,7 +155,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except GemError as error:
-        print(f"gemweb {command}: {error}{_hint(error, command, arguments, modules)}", file=sys.stderr)
+        sentences = f"{printable(str(error))}{_hint(error, command, arguments, modules)}"
+        print(f"gemweb {command}: {sentences}", file=sys.stderr)
         return SERVER_FAILED if isinstance(error, NOT_THERE) else 2
     except OSError as error:  # a folder that is a file, a full disk
         print(f"gemweb {command}: {os_error_sentence(error)}", file=sys.stderr)

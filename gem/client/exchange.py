@@ -12,12 +12,15 @@ from pydantic import BaseModel, ValidationError
 
 from gem.client.effects import Answer, Message, Open, Pause, Program, Send
 from gem.client.errors import ClientError, UnexpectedAnswer, Unreachable, api_error
-from gem.client.request import Query, Request
+from gem.client.request import NOTHING, Query, Request
 from gem.client.retries import IDEMPOTENT_METHODS, Retries, retry_after
 from gem.errors import InvalidArgument
 
 T = TypeVar("T")
 KEY = "Idempotency-Key"
+GONE = 404
+UNKNOWN_END = frozenset({502, 504})
+"""Statuses of a proxy that does not know whether the server has carried out the request."""
 
 
 def message_of(request: Request[Any]) -> Message:
@@ -44,10 +47,13 @@ def parameters(query: Query) -> Iterator[tuple[str, str]]:
 def ask(request: Request[T], retries: Retries) -> Program[T]:
     """Send the request, again if need be, and return what its answer is read as.
 
+    What a `DELETE` was to delete may be gone when it is sent again: then it has succeeded.
+
     Raises:
         ClientError: one of its subclasses.
     """
-    answer = yield from deliver(message_of(request), retries)
+    is_deletion = request.method == "DELETE" and request.answer is NOTHING
+    answer = yield from deliver(message_of(request), retries, done_if_gone=is_deletion)
     return read(request, answer)
 
 
@@ -78,11 +84,14 @@ def difference(error: ValueError) -> str:
     return f"{place}: {first['msg'].lower()}" if place else first["msg"].lower()
 
 
-def deliver(message: Message, retries: Retries, stream: Literal["", "bytes", "events"] = "") -> Program[Answer]:
+def deliver(
+    message: Message, retries: Retries, stream: Literal["", "bytes", "events"] = "", *, done_if_gone: bool = False
+) -> Program[Answer]:
     """Send a message until it is answered, and return the answer.
 
     Args:
         stream: open the answer as a stream of this form instead of reading it.
+        done_if_gone: also return the answer 404 if the server may have carried out an earlier attempt.
 
     Raises:
         Unreachable, ApiError: the last failure, when no further attempt is allowed.
@@ -90,18 +99,20 @@ def deliver(message: Message, retries: Retries, stream: Literal["", "bytes", "ev
     """
     repeatable = message.method in IDEMPOTENT_METHODS or KEY in message.headers
     attempt = 0
+    may_be_done = False
     while True:
         attempt += 1
         failure: ClientError
         try:
             answer: Answer = yield Open(message, stream) if stream else Send(message)
         except Unreachable as error:
-            failure, pause = error, retries.after(attempt, repeatable=repeatable)
+            failure, pause, may_be_done = error, retries.after(attempt, repeatable=repeatable), True
         else:
-            if answer.status < 300:
+            if answer.status < 300 or (answer.status == GONE and done_if_gone and may_be_done):
                 return answer
             if answer.status < 400:
                 raise _redirected(answer)
+            may_be_done = may_be_done or answer.status in UNKNOWN_END
             asked = retry_after(answer.headers)
             failure = api_error(answer.status, answer.content, asked)
             pause = retries.after(attempt, status=answer.status, asked=asked, repeatable=repeatable)

@@ -34,6 +34,10 @@ Query = Mapping[str, Any]
 """Parameters behind the question mark; None leaves one out, a list gives it several times, a bool is true or false."""
 
 
+NOTHING = type(None)
+"""The answer of a request whose answer has no body."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request(Generic[T_co]):
     """One request, whose answer is a `T_co`."""
@@ -42,7 +46,7 @@ class Request(Generic[T_co]):
     path: str
     """Below the address of the API, such as `jobs/abcd`, with its parts quoted."""
     answer: type[T_co]
-    """The type of the answer: a Pydantic model, `dict`, `bytes` for the body as it is, or `None`'s type."""
+    """The type of the answer: a Pydantic model, `dict`, `bytes` for the body as it is, or `NOTHING`."""
     query: Query = field(default_factory=dict)
     content: BaseModel | Mapping[str, Any] | None = None
     """The body, which is sent as JSON."""
@@ -57,7 +61,7 @@ class Request(Generic[T_co]):
         Raises:
             ValueError: if it is not what `answer` says.
         """
-        if self.answer is type(None):
+        if self.answer is NOTHING:
             value: Any = None
         elif self.answer is bytes:
             value = content

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, SERVER_ERROR = -32600, -32601, -32602, -32000
+INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
 CREATE, CLOSE = "openenv/session/create", "openenv/session/close"
 TAKE_TURN, BEGIN = "take_turn", "begin_episode"
 TOOLS: list[dict[str, Any]] = [

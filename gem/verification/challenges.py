@@ -26,7 +26,6 @@ from gem.records import EpisodeRecord, StoredEpisode, TurnRecord
 from gem.tools import tool_catalog
 from gem.verification.reexecution import Finding, Plan, Planned, differs, reexecute
 
-CHALLENGE_FORMAT = "gemweb-challenge-1"
 MAX_SEED = 2**53 - 1
 MAX_NOTE_CHARS = 20_000
 """Of what an agent says besides its action; the rest is left out."""

@@ -47,11 +47,6 @@ class StackConfig:
         host = host or self.bind
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
-    @property
-    def own_url(self) -> str:
-        """The address of the site for processes on this machine."""
-        return self.url(WILDCARD.get(self.bind, self.bind))
-
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:

@@ -50,7 +50,7 @@ function estimate(agent, count) {
   return `About ${parts.join(", ")}, from ${from} of this agent here.`;
 }
 
-/** What the button and the command say; where the episode is over, nobody can continue. */
+/** What the button and the command say; at the end of an episode nobody can continue, so there is no command. */
 function say() {
   const chosen = new FormData(form);
   const agent = chosen.get("agent") === "other" ? chosen.get("other") : chosen.get("agent");
@@ -63,6 +63,7 @@ function say() {
   const isOver = scrubber.value === form.dataset.last;
   form.querySelector("button[type=submit]").disabled = isOver;
   form.querySelector("[data-at-the-end]").hidden = !isOver;
+  document.querySelector("[data-command-foot]").hidden = isOver;
   document.querySelector("[data-command]").textContent = command;
   document.querySelector("[data-command-copy]").dataset.copy = command;
 }

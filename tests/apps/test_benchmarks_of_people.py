@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 from django.test import Client
 
 from apps.accounts.models import User
@@ -143,6 +144,36 @@ def test_a_version_is_never_changed(ada: User) -> None:
     earlier = benchmarks.earlier(NAME, 1)
     assert earlier is not None
     assert earlier.title == "Guessing"
+
+
+def test_a_benchmark_has_a_bounded_number_of_versions(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations, "MOST_VERSIONS", 2)
+    for number in (1, 2):
+        add(ada, version=number)
+    with pytest.raises(BenchmarkRefused, match="has 2 versions, the most"):
+        add(ada, version=3)
+    assert BenchmarkVersion.objects.count() == 2
+
+
+def test_a_check_that_breaks_has_a_verdict(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Any) -> list[str]:
+        raise ZeroDivisionError("an environment\0 broke")
+
+    monkeypatch.setattr(operations.benchmark_file, "problems", broken)
+    version = add(ada)
+    assert version.state == "refused"
+    assert version.problems == ["It could not be checked: ZeroDivisionError: an environment\u2400 broke"]
+    assert operations.wake_workers() == 0
+
+
+def test_what_is_no_fault_of_a_benchmark_leaves_it_waiting(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(_: Any) -> list[str]:
+        raise OperationalError("Postgres is away")
+
+    monkeypatch.setattr(operations.benchmark_file, "problems", away)
+    with pytest.raises(OperationalError):
+        add(ada)
+    assert operations.wake_workers() == 1
 
 
 def test_a_benchmark_is_opened_and_never_closed(ada: User) -> None:

@@ -36,7 +36,7 @@ def objects(site: Site, person: User) -> Iterator[dict[str, Any]]:
     """One object of each kind that an address names, all of which belong to `person`, who is of the staff."""
     from apps.agents.models import Upload
     from apps.jobs.models import Job
-    from tests.apps.site.addresses import objects_of
+    from tests.apps.site.objects import objects_of
 
     person.is_staff = True
     person.save()

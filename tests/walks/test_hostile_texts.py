@@ -77,7 +77,8 @@ def rows(site: Site, person: Any) -> Iterator[dict[str, Any]]:
     from apps.jobs.models import Job
     from apps.leaderboard.models import Challenge, ReportedRow, Score
     from apps.moderation.models import Decision, Report
-    from tests.apps.site.addresses import ENV_ID, SCORE, objects_of
+    from tests.apps.site.addresses import ENV_ID
+    from tests.apps.site.objects import SCORE, objects_of
 
     with transaction.atomic(), pytest.MonkeyPatch.context() as patch:
         shorten(patch, EPISODES)  # as on the site

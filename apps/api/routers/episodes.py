@@ -15,11 +15,11 @@ from apps.api.callers import manager, visitor
 from apps.api.forms import checked, entries
 from apps.api.paging import After, Cursor, Limit, bad_cursor, by_number, read_after
 from apps.api.problems import Invalid
-from apps.downloads import jsonl
+from apps.downloads import jsonl, whole
 from apps.episodes import operations
 from apps.episodes.lists.forms import FilterForm
 from apps.episodes.lists.paging import beyond, page_of
-from apps.episodes.models import Episode
+from apps.episodes.models import Episode, EpisodeQuerySet
 from apps.episodes.questions import verification
 from apps.episodes.questions.verification import Verdict
 from apps.episodes.replays import downloads
@@ -88,7 +88,12 @@ def stream_turns(request: HttpRequest, episode_id: str, seat: SeatChoice = "", a
     """The turns of an episode as JSON Lines, after the turn with the number `after`. They are sent as they are read."""
     row = find(request, episode_id)
     rows = _turns_in_pieces(row, answers.seen_from(request, row, seat), read_after(after))
-    return jsonl(request, rows, f"turns-{row.pk}.jsonl")
+    return jsonl(request, whole(rows, _only(request, row)), f"turns-{row.pk}.jsonl")
+
+
+def _only(request: HttpRequest, row: Episode) -> EpisodeQuerySet:
+    """This episode, as long as whoever asks may see it."""
+    return Episode.objects.visible_to(request.user, visitor(request)).filter(pk=row.pk)
 
 
 def _turns_in_pieces(row: Episode, seat: int, after: int) -> Iterator[dict[str, Any]]:
@@ -125,7 +130,8 @@ def get_record_in_lines(request: HttpRequest, episode_id: str, seat: SeatChoice 
         row = find(request, episode_id)
         seen_from = answers.seen_from(request, row, seat)
         first = downloads.episode_data(row, seen_from, request.user, visitor(request))
-    return jsonl(request, chain([first], _turns_in_pieces(row, seen_from, 0)), f"episode-{row.pk}.jsonl")
+    rows = chain([first], _turns_in_pieces(row, seen_from, 0))
+    return jsonl(request, whole(rows, _only(request, row)), f"episode-{row.pk}.jsonl")
 
 
 # ---------------------------------------------------------------- verification

@@ -87,6 +87,7 @@ def join_episode(request: HttpRequest, episode_id: str, number: int, signature: 
 def undo_turn(request: HttpRequest, episode_id: str) -> Status[schemas.Episode]:
     """Undo your last turn: the answer is a new branch that begins before it. The old episode stays readable."""
     find(request, episode_id)
+    limits.check_undo(request)
     branch = operations.undo(episode_id, user=request.user, visitor=visitor(request), address=visitors.address(request))
     return Status(201, answers.episode(request, branch.pk))
 

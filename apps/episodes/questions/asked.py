@@ -6,6 +6,7 @@ computed again; Postgres holds only who waits.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +18,27 @@ from django.db.models.functions import Now
 
 from apps.admission.line import Line, rows
 from apps.episodes.models import Episode, PendingMistakes, PendingVerification
+from apps.faults import infrastructure_fault
 from apps.leases import LeasedQuerySet
 from apps.queue import enqueue
+from gem.errors import failure_of
+
+logger = logging.getLogger(__name__)
 
 WAKE_SECONDS = 30
 """How long after a message to the workers the button sends none for the same episode."""
+
+
+def failure_in(error: Exception, episode: Episode) -> str:
+    """How the environment of an episode has failed, as a sentence.
+
+    Raises:
+        Exception: the error itself, if it is none of the environment, but for example of the database.
+    """
+    if infrastructure_fault(error) is not None:
+        raise error
+    logger.exception("The environment of episode %s failed when it was executed again", episode.pk, exc_info=error)
+    return f"The environment failed when it was executed again: {failure_of(error, 'environment').message}."
 
 
 @dataclass(frozen=True, slots=True)

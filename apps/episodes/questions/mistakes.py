@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from apps.episodes.models import Episode, PendingMistakes
-from apps.episodes.questions.asked import Answer, Question
+from apps.episodes.questions.asked import Answer, Question, failure_in
 from apps.episodes.restore import actions, infos
 from gem.agents import has_expert
 from gem.analysis.mistakes import Mistakes, find_mistakes
@@ -73,6 +73,8 @@ def _answer(episode: Episode) -> dict[str, Any]:
     except GemError as error:
         logger.info("The expert cannot look at episode %s: %s", episode.pk, error)
         return {"problem": str(error)}
+    except Exception as error:  # noqa: BLE001 (an environment may fail in any way)
+        return {"problem": failure_in(error, episode)}
 
 
 QUESTION = Question("mistakes", TASK, PendingMistakes, _answer, KEPT_SECONDS)

@@ -7,7 +7,7 @@ from typing import Any
 
 from apps.episodes import operations
 from apps.episodes.models import Episode, PendingVerification
-from apps.episodes.questions.asked import Answer, Question
+from apps.episodes.questions.asked import Answer, Question, failure_in
 from gem.errors import GemError
 
 TASK = "verify.episode"
@@ -57,6 +57,8 @@ def _compute(episode: Episode) -> Verdict:
         difference = operations.verify(episode)
     except GemError as error:
         return Verdict(False, str(error))
+    except Exception as error:  # noqa: BLE001 (an environment may fail in any way)
+        return Verdict(False, failure_in(error, episode))
     return Verdict(difference is None, difference.sentence if difference else "")
 
 

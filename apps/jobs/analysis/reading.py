@@ -37,6 +37,6 @@ def seed_map_of(job: Job, page: int = 1, env_page: int = 1) -> SeedMap:
     return shared(job, f"seeds-{page}-{env_page}", partial(seed_map, job, page, env_page))
 
 
-def replays_of(job: Job, number: int = SHOWN) -> Replays:
+def replays_of(job: Job) -> Replays:
     """See `replays`."""
-    return shared(job, f"replays-{number}", partial(replays, job, number))
+    return shared(job, f"replays-{SHOWN}", partial(replays, job, SHOWN))

@@ -37,7 +37,8 @@ def page_of_log(job: Job, text: str, level: str, before: int | None) -> LogPage:
 
 def download(request: HttpRequest, job: Job, text: str = "", level: str = "all") -> StreamingHttpResponse:
     """The log as plain text, the oldest line first. It is sent as it is read."""
-    return downloads.download(request, _pieces(job, text, level), f"job-{job.pk}.log", "text/plain; charset=utf-8")
+    pieces = downloads.whole(_pieces(job, text, level), Job.objects.visible_to(request.user).filter(pk=job.pk))
+    return downloads.download(request, pieces, f"job-{job.pk}.log", "text/plain; charset=utf-8")
 
 
 def _pieces(job: Job, text: str, level: str) -> Iterator[bytes]:

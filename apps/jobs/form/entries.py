@@ -154,6 +154,6 @@ def _word_of(wrapper: Any) -> str:
     return wrapping.as_word(wrapper) if is_readable else json.dumps(wrapper)
 
 
-def pairs_of(data: QueryDict, names: Sequence[str] = FIELDS) -> list[tuple[str, str]]:
+def pairs_of(data: QueryDict) -> list[tuple[str, str]]:
     """The entries for an address, without empty ones; a benchmark that is not chosen is said."""
-    return [(name, value) for name in names for value in data.getlist(name) if value or name == "benchmark"]
+    return [(name, value) for name in FIELDS for value in data.getlist(name) if value or name == "benchmark"]

@@ -83,10 +83,10 @@ class ScoreQuerySet(models.QuerySet["Score"]):
         withdrawn = Score.objects.filter(job=models.OuterRef("job"), mark=Score.Mark.WITHDRAWN)
         return self.verified().eligible().exclude(models.Exists(withdrawn))
 
-    def newest_of_each(self, env_id: str = "") -> ScoreQuerySet:
-        """Of those of each agent, submitter, season, tier and choice of tools, the latest one."""
+    def newest_of_each(self) -> ScoreQuerySet:
+        """The latest overall score of each agent, submitter, season, tier and choice of tools."""
         group = "benchmark", "benchmark_version", "job__batch__season_id", "job__reexecution__tier", *OWN
-        latest = self.filter(env_id=env_id).order_by(*group, "-created").distinct(*group)
+        latest = self.filter(env_id="").order_by(*group, "-created").distinct(*group)
         return Score.objects.filter(pk__in=latest.values("pk"))
 
     def with_tools(self, tools: bool) -> ScoreQuerySet:

@@ -11,7 +11,8 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from apps.downloads import JSON_LINES, download
+from apps import downloads
+from apps.jobs.models import Job
 from apps.leaderboard.proofs import keys, reading
 
 LINES_AT_A_TIME = 20
@@ -55,8 +56,10 @@ def download_episodes(request: HttpRequest, score_id: int) -> StreamingHttpRespo
     Raises:
         Http404: see `reading.episode_lines`.
     """
-    lines = reading.episode_lines(reading.find_verified(request.user, score_id))
-    return download(request, _in_pieces(lines), f"row-{score_id}.jsonl", JSON_LINES)
+    row = reading.find_verified(request.user, score_id)
+    jobs = Job.objects.visible_to(request.user).filter(pk=row.job_id)
+    pieces = downloads.whole(_in_pieces(reading.episode_lines(row)), jobs)
+    return downloads.download(request, pieces, f"row-{score_id}.jsonl", downloads.JSON_LINES)
 
 
 def _json(data: dict[str, Any]) -> HttpResponse:

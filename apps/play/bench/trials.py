@@ -30,10 +30,11 @@ from apps.episodes.operations import check_action
 from apps.episodes.restore import restore
 from apps.episodes.text import storable
 from apps.episodes.visibility import own_seat
+from apps.faults import infrastructure_fault
 from apps.leases import LeasedQuerySet
 from apps.play.models import PendingTrial
 from apps.queue import enqueue
-from gem.errors import GemError
+from gem.errors import GemError, failure_of
 
 logger = logging.getLogger(__name__)
 
@@ -136,9 +137,14 @@ def digest_in(text: str) -> str:
 def _run(episode: Episode, program: str) -> dict[str, Any]:
     try:
         return {"tests": restore(episode).unwrapped.try_out(program)}  # type: ignore[attr-defined]  # `can_try`
-    except GemError as error:
+    except (GemError, Refusal) as error:
         logger.info("A program cannot be tried in episode %s: %s", episode.pk, error)
         return {"problem": str(error)}
+    except Exception as error:  # an environment may fail in any way, and the page waits for an answer
+        if infrastructure_fault(error) is not None:
+            raise
+        logger.exception("A program cannot be tried in episode %s", episode.pk)
+        return {"problem": f"The tests could not be run: {failure_of(error, 'environment').message}."}
 
 
 def _check(episode: Episode, user: Viewer, visitor: str) -> None:

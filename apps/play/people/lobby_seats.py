@@ -59,12 +59,13 @@ def still_here(episode: Episode, user: Viewer, visitor: str) -> None:
 
 def open_seats(user: Viewer, visitor: str, env_id: str = "") -> list[OpenSeat]:
     """The seats that this person may take now, those that were offered first at the top."""
-    invited = OpenInvitation.objects.filter(seen__gt=timezone.now() - WAITING).order_by("created")
+    listed = Episode.objects.listed_for(user).running()
+    invited = OpenInvitation.objects.filter(seen__gt=timezone.now() - WAITING, episode__in=listed).order_by("created")
     if env_id:
         invited = invited.filter(env_id=env_id)
     found = list(invited[: 2 * MAX_LISTED])
-    listed = Episode.objects.listed_for(user).running().with_seats()
-    episodes = {episode.pk: episode for episode in listed.filter(pk__in=[invitation.pk for invitation in found])}
+    rows = listed.with_seats().filter(pk__in=[invitation.pk for invitation in found])
+    episodes = {episode.pk: episode for episode in rows}
     seats = []
     for invitation in found:
         episode = episodes.get(invitation.pk)

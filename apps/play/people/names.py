@@ -8,6 +8,7 @@ from apps.accounts.models import User
 from apps.agents.models import Agent
 from apps.episodes.errors import Refusal
 from apps.episodes.models import Seat
+from apps.names import is_reserved
 from apps.play.models import GuestName
 
 MAX_CHARS = 24
@@ -58,3 +59,5 @@ def _check(name: str) -> None:
         or Agent.objects.filter(name__iexact=name, owner=None).exists()
     ):
         raise NameRefused(f"{name} is the name of an account or of an agent here. Choose another name.")
+    if is_reserved(name):
+        raise NameRefused(f"{name} is reserved. Choose another name.")

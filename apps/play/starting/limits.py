@@ -1,7 +1,7 @@
-"""The rate limits on starting episodes and on hints.
+"""The rate limits on starting episodes, on undoing turns and on hints.
 
-Starting an episode costs a database row and a reset; a hint may cost a search of half a second. The limits are meant
-for scripts, not for people.
+Starting an episode costs a database row and a reset, undoing a turn copies all turns before it, and a hint may cost a
+search of half a second. The limits are meant for scripts, not for people.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from apps.episodes.errors import TooFast
 
 HINTS_PER_MINUTE = 30
 """For people without an account; people with one have four times as many."""
+UNDOS_PER_START = 3
+"""People may undo as many turns as they may start episodes, times this."""
 
 
 def check_start(request: HttpRequest) -> None:
@@ -25,6 +27,16 @@ def check_start(request: HttpRequest) -> None:
     """
     sentence = "You can start {size} episodes per minute and have reached that limit. Nothing was started."
     _count("start", request, settings.STARTS_PER_MINUTE, sentence)
+
+
+def check_undo(request: HttpRequest) -> None:
+    """Count a turn that this person undoes.
+
+    Raises:
+        TooFast: the limit, `UNDOS_PER_START` times that of `check_start`, is reached.
+    """
+    sentence = "You can undo {size} turns per minute and have reached that limit. Nothing was undone."
+    _count("undo", request, UNDOS_PER_START * settings.STARTS_PER_MINUTE, sentence)
 
 
 def check_hint(request: HttpRequest) -> None:

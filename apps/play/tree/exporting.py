@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from apps.accounts.models import Viewer
+from apps.downloads import whole
 from apps.episodes.models import Episode, Turn
 from apps.episodes.replays.downloads import records_of
 from apps.play.tree.reading import Branch, Tree
@@ -106,8 +107,9 @@ def pairs(found: Sequence[Parting], gap: float) -> list[Pair]:
 def lines(tree: Tree, kind: str, chosen: Sequence[Branch], gap: float, user: Viewer, visitor: str) -> Iterator[Any]:
     """The rows of an export, each of which becomes a line of JSON."""
     if kind == "episodes":
-        rows = Episode.objects.filter(pk__in=[branch.episode.pk for branch in chosen if branch.has_result])
-        for data, turns in records_of(rows, user, visitor):
+        ended = [branch.episode.pk for branch in chosen if branch.has_result]
+        rows = Episode.objects.visible_to(user, visitor).filter(pk__in=ended)
+        for data, turns in whole(records_of(rows, user, visitor), rows):
             yield {**data, "turns": turns}
         return
     found = partings(tree, chosen)

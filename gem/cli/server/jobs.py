@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gem.cli.output.tables import table
+from gem.cli.output.tables import printable, table
 from gem.cli.server import connection
 from gem.cli.server.connection import check_logged_in, connect, moment, print_json, share
 from gem.cli.server.controls import CONTROLS, control
@@ -107,7 +107,7 @@ def print_missing(missing: Missing | None) -> None:
 def print_job(job: Job) -> None:
     """Print one job in a few lines."""
     reason = f" ({job.reason})" if job.reason else ""
-    print(f"{job.kind} {job.id} {job.name}: {job.state}{reason}")
+    print(printable(f"{job.kind} {job.id} {job.name}: {job.state}{reason}"))
     left = "" if job.seconds_left is None else f", about {job.seconds_left:,.0f} s left"
     print(f"{job.agent}, {job.episodes_done:,} of {job.episodes_total:,} episodes{left}{_starts(job)}. {job.url}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gem.cli.output.tables import printable
 from gem.cli.server import connection
 from gem.cli.server.connection import connect
 from gem.cli.server.progress import ProgressBar
@@ -29,7 +30,7 @@ def run(job: str, follow: bool, url: str | None, as_json: bool) -> int:
         if follow:
             return follow_job(client, job, as_json=as_json)
         for line in client.jobs.log(job):
-            print(line.model_dump_json() if as_json else f"{line.at:%Y-%m-%d %H:%M:%S}  {line.text}")
+            print(line.model_dump_json() if as_json else f"{line.at:%Y-%m-%d %H:%M:%S}  {printable(line.text)}")
     return 0
 
 
@@ -44,7 +45,7 @@ def follow_job(client: Client, job_id: str, *, as_json: bool) -> int:
                 print(event.model_dump_json(), flush=True)
             elif isinstance(event, events.LogEvent):
                 at = "" if event.at is None else f"{event.at:%Y-%m-%d %H:%M:%S}"
-                print(f"{at}  {event.text}", flush=True)
+                print(f"{at}  {printable(event.text)}", flush=True)
             if isinstance(event, events.JobEpisodes) and event.done is not None:
                 bar(event.done, event.total)
             if isinstance(event, events.JobEnded | events.TrainingEnded):

@@ -6,12 +6,11 @@ from typing import Literal, TypeVar
 from urllib.parse import quote
 
 from gem.client.effects import Progress
-from gem.client.request import Parts, Request, Resource, iterates, sends
+from gem.client.request import NOTHING, Parts, Request, Resource, iterates, sends
 from gem.client.schemas import Account, DefaultVisibility, NewReport, Quotas, Tokens
 from gem.client.schemas.base import Visibility
 
 R_co = TypeVar("R_co", covariant=True)
-Nothing = type(None)
 ReportedKind = Literal["episode", "duel", "job", "agent"]
 
 
@@ -45,7 +44,7 @@ class AccountResource(Resource[R_co]):
     def report(self, kind: ReportedKind, key: str, reason: str) -> Request[None]:
         """Report content to the administrators of the site; a training is a `job`."""
         content = NewReport(reason=reason)
-        return Request("POST", f"reports/{kind}/{quote(key, safe='')}", Nothing, content=content, keyed=True)
+        return Request("POST", f"reports/{kind}/{quote(key, safe='')}", NOTHING, content=content, keyed=True)
 
     @sends
     def tokens(self) -> Request[Tokens]:
@@ -55,4 +54,4 @@ class AccountResource(Resource[R_co]):
     @sends
     def revoke_token(self) -> Request[None]:
         """Revoke the token of this client, which then has none."""
-        return Request("DELETE", "account/token", Nothing)
+        return Request("DELETE", "account/token", NOTHING)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 from gem.client.effects import FileToSend, Progress
-from gem.client.request import Pages, Parts, Request, Resource, iterates, sends
+from gem.client.request import NOTHING, Pages, Parts, Request, Resource, iterates, sends
 from gem.client.schemas import (
     Agent,
     AgentChange,
@@ -39,7 +39,6 @@ from gem.client.schemas import (
 from gem.client.schemas.base import Visibility
 
 R_co = TypeVar("R_co", covariant=True)
-NOTHING = type(None)
 AgentKind = Literal["random", "expert", "endpoint", "remote", "checkpoint", "outside"]
 Nature = Literal["", "model", "program", "person"]
 Openness = Literal["", "open", "closed"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from gem.client.effects import FileToSend, Progress
-from gem.client.request import Pages, Request, Resource, iterates, sends
+from gem.client.request import NOTHING, Pages, Request, Resource, iterates, sends
 from gem.client.resources.following import place
 from gem.client.schemas import (
     Challenge,
@@ -22,7 +22,6 @@ from gem.client.schemas import (
 from gem.client.schemas.base import Visibility
 
 R_co = TypeVar("R_co", covariant=True)
-Nothing = type(None)
 
 
 class Challenges(Resource[R_co]):
@@ -120,4 +119,4 @@ class Challenges(Resource[R_co]):
     @sends
     def delete_reported(self, row_id: str) -> Request[None]:
         """Delete a reported row of the account."""
-        return Request("DELETE", place("reported", row_id), Nothing)
+        return Request("DELETE", place("reported", row_id), NOTHING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from gem.client.request import Pages, Request, Resource, iterates, sends
+from gem.client.request import NOTHING, Pages, Request, Resource, iterates, sends
 from gem.client.resources.following import place
 from gem.client.schemas import (
     EntriesStored,
@@ -20,7 +20,6 @@ from gem.client.schemas import (
 from gem.client.schemas.base import Visibility
 
 R_co = TypeVar("R_co", covariant=True)
-Nothing = type(None)
 
 
 class Curves(Resource[R_co]):
@@ -83,4 +82,4 @@ class Curves(Resource[R_co]):
     @sends
     def delete(self, training_id: str) -> Request[None]:
         """Delete a training with all that it has sent."""
-        return Request("DELETE", place("curves", training_id), Nothing)
+        return Request("DELETE", place("curves", training_id), NOTHING)

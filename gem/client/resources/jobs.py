@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from gem.client.effects import Progress
 from gem.client.events import Event
-from gem.client.request import Events, Lines, Pages, Parts, Request, Resource, iterates, sends
+from gem.client.request import NOTHING, Events, Lines, Pages, Parts, Request, Resource, iterates, sends
 from gem.client.resources.following import events_of, place
 from gem.client.schemas import (
     Analysis,
@@ -186,7 +186,7 @@ class Jobs(Resource[R_co]):
     @sends
     def delete(self, job_id: str) -> Request[None]:
         """Delete your evaluation with its results and episodes. It must have ended; ranked ones cannot be deleted."""
-        return Request("DELETE", place("jobs", job_id), type(None), keyed=True)
+        return Request("DELETE", place("jobs", job_id), NOTHING)
 
     @iterates
     def log(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gem.client.effects import FileToSend, Progress
-from gem.client.request import Pages, Request, Resource, iterates, sends
+from gem.client.request import NOTHING, Pages, Request, Resource, iterates, sends
 from gem.client.resources.following import place
 from gem.client.schemas import (
     ReportedEpisode,
@@ -17,7 +17,6 @@ from gem.client.schemas import (
 from gem.client.schemas.base import Visibility
 
 R_co = TypeVar("R_co", covariant=True)
-Nothing = type(None)
 
 
 class Reported(Resource[R_co]):
@@ -60,4 +59,4 @@ class Reported(Resource[R_co]):
     @sends
     def delete(self, evaluation_id: str) -> Request[None]:
         """Delete a reported evaluation with its episodes."""
-        return Request("DELETE", place("evaluations-elsewhere", evaluation_id), Nothing)
+        return Request("DELETE", place("evaluations-elsewhere", evaluation_id), NOTHING)

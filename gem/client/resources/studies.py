@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from gem.client.request import Pages, Parts, Request, Resource, iterates, sends
+from gem.client.request import NOTHING, Pages, Parts, Request, Resource, iterates, sends
 from gem.client.resources.following import place
 from gem.client.schemas import NewStudy, Study, StudyEstimate, StudyPage, StudyRun, StudyRunPage, StudySummary
 from gem.client.schemas.base import Visibility
 
 R_co = TypeVar("R_co", covariant=True)
-Nothing = type(None)
 
 
 class Studies(Resource[R_co]):
@@ -99,7 +98,7 @@ class Studies(Resource[R_co]):
     @sends
     def delete(self, study_id: str) -> Request[None]:
         """Delete a study that has ended, with its results."""
-        return Request("DELETE", place("studies", study_id), Nothing)
+        return Request("DELETE", place("studies", study_id), NOTHING)
 
 
 def _content(

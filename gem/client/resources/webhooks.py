@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from gem.client.request import Pages, Request, Resource, iterates, sends
+from gem.client.request import NOTHING, Pages, Request, Resource, iterates, sends
 from gem.client.resources.following import place
 from gem.client.schemas import (
     Delivery,
@@ -19,7 +19,6 @@ from gem.client.schemas import (
 )
 
 R_co = TypeVar("R_co", covariant=True)
-Nothing = type(None)
 
 
 class WebhooksResource(Resource[R_co]):
@@ -56,7 +55,7 @@ class WebhooksResource(Resource[R_co]):
     @sends
     def delete(self, webhook_id: int) -> Request[None]:
         """Delete a webhook with the log of its deliveries."""
-        return Request("DELETE", place("webhooks", str(webhook_id)), Nothing)
+        return Request("DELETE", place("webhooks", str(webhook_id)), NOTHING)
 
     @sends
     def test(self, webhook_id: int) -> Request[Delivery]:

@@ -30,13 +30,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import get_args
 
 from gem.core import State
 from gem.envs.game import Game, PlayResult
 from gem.envs.shop import generated, pages
 from gem.envs.shop.goals import draw_goal
-from gem.envs.shop.pages import BACK, BUY, NEXT, PER_PAGE, SHEETS, Mode, Piece
+from gem.envs.shop.pages import BACK, BUY, MODES, NEXT, PER_PAGE, SHEETS, Mode, Piece
 from gem.envs.shop.product import Catalogue, Product
 from gem.envs.shop.reward import Goal, RewardParts, purchase_reward
 from gem.envs.shop.webshop_files import load
@@ -77,8 +76,8 @@ class WebShop(Game):
         super().__init__(seed)
         if max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
-        if mode not in get_args(Mode):
-            raise InvalidArgument(f"mode must be one of {', '.join(get_args(Mode))}, not {mode!r}.")
+        if mode not in MODES:
+            raise InvalidArgument(f"mode must be one of {', '.join(MODES)}, not {mode!r}.")
         self.config = Config(hard, max_turns, mode)
         self.max_turns = max_turns
         self.shop: Catalogue = load(products, attributes, num_products) if products else generated.catalogue()

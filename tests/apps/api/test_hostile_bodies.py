@@ -11,8 +11,8 @@ import pytest
 from django.db import transaction
 from django.urls import reverse
 
-from tests.apps.site.addresses import objects_of, some_people
 from tests.apps.site.api_addresses import API_TABLE, ApiAddress
+from tests.apps.site.objects import objects_of, some_people
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 VALUES: tuple[Any, ...] = (

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from apps.accounts.models import User
 from apps.api import operations
 from apps.api.models import Scope
-from tests.apps.site.addresses import objects_of, some_people
+from tests.apps.site.objects import objects_of, some_people
 
 pytestmark = pytest.mark.django_db
 QUICK, LONG = 1, 20

@@ -13,8 +13,8 @@ from apps.accounts.models import User
 from apps.api import operations
 from apps.api.models import Scope
 from apps.api.root import api
-from tests.apps.site.addresses import objects_of, some_people
 from tests.apps.site.api_addresses import API_TABLE, ApiAddress
+from tests.apps.site.objects import objects_of, some_people
 
 pytestmark = pytest.mark.django_db
 TABLE = {name: address for name, address in API_TABLE.items() if isinstance(address, ApiAddress)}

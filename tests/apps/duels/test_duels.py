@@ -65,6 +65,13 @@ def test_each_at_its_own_pace_and_unlisted() -> None:
     assert {episode.governing_visibility for episode in duel.episodes.all()} == {"unlisted"}
 
 
+def test_a_guest_plays_under_the_name_that_they_have_chosen() -> None:
+    person = Person()
+    person.client.post("/play/name/", {"name": "Grace"})
+    duel = begin(person, first="you")
+    assert [episode.seats.get().name for episode in duel.episodes.order_by("slot")] == ["Grace", ""]
+
+
 def test_a_person_gets_a_board_that_acts_and_others_do_not() -> None:
     person, other = Person(), Person()
     duel = begin(person, first="you")

@@ -76,6 +76,19 @@ def test_the_expert_is_not_asked_about_what_runs_or_is_ranked(client: Client) ->
     assert not PendingMistakes.objects.exists()
 
 
+def test_an_environment_that_fails_is_said(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("none")
+
+    episode = failed()
+    ask(client, episode)
+    with monkeypatch.context() as patched:
+        patched.setattr(mistakes, "find_mistakes", broken)
+        assert mistakes.answer_next()
+    assert not PendingMistakes.objects.exists()
+    assert "executed again: ZeroDivisionError: none." in tight(client.get(f"/episodes/{episode.pk}/why/"))
+
+
 def test_an_environment_that_has_changed_is_said(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
     episode = failed()
     Episode.objects.filter(pk=episode.pk).update(env_version=77)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import redis
 from django.core.cache import cache
+from django.db import OperationalError
 from django.test import Client
 
 import gem
@@ -51,6 +52,19 @@ def test_a_fast_episode_is_verified_at_once(client: Client) -> None:
     assert "Identical in all" in verify(client, episode)
     episode.turns.filter(number=1).update(reward=0.5)
     assert "Not identical" in verify(client, episode)
+
+
+def test_an_environment_that_fails_is_said(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Episode) -> None:
+        raise error
+
+    episode = ended(FAST)
+    monkeypatch.setattr(operations, "verify", broken)
+    error: Exception = ZeroDivisionError("none")
+    assert "The environment failed when it was executed again: ZeroDivisionError: none." in verify(client, episode)
+    error = OperationalError("Postgres is away")
+    with pytest.raises(OperationalError):
+        verify(client, episode)
 
 
 def test_a_program_reads_how_a_fast_episode_is_verified(client: Client) -> None:

@@ -15,13 +15,14 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from apps import downloads
 from apps.accounts.models import CpuUse, User
 from apps.accounts.quotas import record_cpu
 from apps.agents.models import Agent
-from apps.episodes.models import Episode, Turn
+from apps.episodes.models import Batch, Episode, Turn
 from apps.jobs.models import Job
 from apps.leaderboard.models import Reexecution, Score, SiteKey
-from apps.leaderboard.proofs import checks, keys
+from apps.leaderboard.proofs import checks, keys, views
 from apps.leaderboard.proofs.waiting import wake_workers
 from apps.leaderboard.seasons import reveal
 from apps.seasons import operations as seasons
@@ -205,6 +206,21 @@ def test_the_certificate_is_that_of_the_episodes(tmp_path: Path, season: Season)
     file.write_text("\n".join([json.dumps(changed), *lines[1:]]) + "\n")
     with pytest.raises(certificates.NotProved, match=r"Turn 1 differs in reward"):
         check_episodes(certificate, lambda: episode_files.read(file))
+
+
+def test_a_download_of_a_row_breaks_off_if_its_job_becomes_private_meanwhile(
+    season: Season, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score = verified_row()
+    assert reveal(end(season))
+    monkeypatch.setattr(downloads, "_send", lambda pieces, _share: pieces)
+    monkeypatch.setattr(views, "LINES_AT_A_TIME", 1)
+    response: Any = Client().get(reverse("leaderboard:row_episodes", args=[score.pk]))
+    pieces = response.streaming_content
+    assert next(pieces)
+    Batch.objects.filter(pk=score.job.batch_id).update(visibility="private")
+    with pytest.raises(downloads.CutShort):
+        list(pieces)
 
 
 def test_digests_are_public_while_the_season_runs(season: Season) -> None:

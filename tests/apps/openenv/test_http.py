@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from pytest_django.fixtures import Settings
 
 import gem
 from apps.openenv import sessions
+from apps.openenv.access import Caller
+from apps.openenv.hosts import Host, open_host
 from apps.openenv.http import sessions as kept
+from apps.openenv.local import LocalHost
+from apps.openenv.slots import Slots
 from tests.apps.openenv.harness import GUESS, application, request
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,6 +65,48 @@ async def test_tools_over_http_have_sessions() -> None:
     assert (await request("POST", f"{BASE}/mcp", closing))[1]["error"]["code"] == -32602
     assert (await request("POST", f"{BASE}/mcp", {}))[1]["error"]["code"] == -32600
     assert len(kept) == 0
+
+
+@pytest.mark.parametrize("waits_for", ["a slot", "the environment"])
+async def test_a_session_that_is_closed_while_it_opens_holds_nothing(
+    waits_for: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slots, go_on = Slots(1), asyncio.Event()
+    hosts: list[Host] = []
+    closed: list[Host] = []
+    close = LocalHost.close
+
+    async def note_and_close(host: LocalHost) -> None:
+        closed.append(host)
+        await close(host)
+
+    monkeypatch.setattr(LocalHost, "close", note_and_close)
+    monkeypatch.setattr(sessions, "slots", slots)
+
+    async def open_late(env_id: str, caller: Caller) -> Host:
+        await go_on.wait()
+        hosts.append(await open_host(env_id, caller))
+        return hosts[-1]
+
+    monkeypatch.setattr(sessions, "open_host", open_late)
+    other = await slots.take("another person", 1, 1) if waits_for == "a slot" else None
+    creating = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create"}
+    key = (await request("POST", f"{BASE}/mcp", creating))[1]["result"]["session_id"]
+    params = {"name": "begin_episode", "arguments": {"seed": 7}, "session_id": key}
+    begins = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+    beginning = asyncio.create_task(request("POST", f"{BASE}/mcp", begins))
+    while not (slots.waiting if other else slots.held):
+        await asyncio.sleep(0)
+    closing = {"jsonrpc": "2.0", "id": 3, "method": "openenv/session/close", "params": {"session_id": key}}
+    assert (await request("POST", f"{BASE}/mcp", closing))[1]["result"]["closed"]
+    if other:
+        other.release()
+    go_on.set()
+    async with asyncio.timeout(20):
+        assert "The session was closed" in str((await beginning)[1])
+    assert (slots.held, slots.waiting) == (0, 0)
+    assert len(hosts) == (not other)
+    assert closed == hosts
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from django.core.cache import cache
 import gem.sandbox
 from apps.admission.models import account_in, name_of
 from apps.episodes import operations
+from apps.episodes.errors import Outdated
 from apps.episodes.models import Episode
 from apps.episodes.tools.passages import marked, passages
 from apps.play.bench import trials
@@ -99,6 +100,29 @@ def test_a_program_is_tried_only_where_the_problem_shows_tests_and_by_who_plays(
     episode = person.begin(CODE, 3)
     assert "Somebody else is playing" in tried(Person(), episode, "print(1)")
     assert "shows no tests" in tried(person, person.begin("math:Drawn-v0", 3), "print(1)")
+    assert not PendingTrial.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (ZeroDivisionError("none"), "The tests could not be run: ZeroDivisionError: none."),
+        (Outdated("It has another version now."), "It has another version now."),
+    ],
+)
+def test_a_trial_run_that_breaks_says_why(error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Episode) -> None:
+        raise error
+
+    cache.clear()
+    person = Person()
+    episode = person.begin(CODE, 3)
+    tried(person, episode, "print(1)")
+    with monkeypatch.context() as patched:
+        patched.setattr(trials, "restore", broken)
+        assert trials.answer_next()
+    said = person.client.get(f"/play/{episode.pk}/trial/?of={trials.digest_of('print(1)')}")
+    assert sentence in tight(said)
     assert not PendingTrial.objects.exists()
 
 

@@ -273,6 +273,14 @@ def test_the_page_draws_the_tree_and_lists_its_ends(client: Client) -> None:
     assert client.get(f"/episodes/{first.pk}/forks/5/").status_code == 404
 
 
+def test_the_page_offers_no_command_where_nobody_can_continue(client: Client) -> None:
+    over, running = begin([SECRET]), begin([1])
+    hidden = "data-command-foot hidden>"
+    assert hidden in tight(client.get(f"/episodes/{over.pk}/forks/"))
+    assert hidden not in tight(client.get(f"/episodes/{over.pk}/forks/0/"))
+    assert hidden not in tight(client.get(f"/episodes/{running.pk}/forks/"))
+
+
 def test_the_page_knows_what_an_agent_took_for_episodes_that_people_may_see(client: Client) -> None:
     first = begin([SECRET])
     begin([1, SECRET])

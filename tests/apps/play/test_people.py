@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.episodes.models import Episode, Seat
 from apps.play.models import GuestName, OpenInvitation, Rematch
+from apps.play.people import lobby_seats
 from tests.apps.play.people import BOX, Person
 from tests.html import tight
 
@@ -40,6 +42,16 @@ def test_an_open_seat_stands_in_the_lobby_of_others_and_whoever_takes_it_plays()
     assert not OpenInvitation.objects.exists()
     assert "Looking for an opponent" not in lobby(Person())
     assert [seat.is_free for seat in episode.seats.order_by("number")] == [False, False]
+
+
+def test_seats_that_nobody_may_see_leave_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lobby_seats, "MAX_LISTED", 1)
+    host = Person()
+    for _ in range(2):
+        hidden = offered(host)
+        Episode.objects.filter(pk=hidden.pk).update(visibility="private")
+    episode = offered(Person())
+    assert [seat.episode for seat in lobby_seats.open_seats(AnonymousUser(), "")] == [episode]
 
 
 def test_a_seat_is_offered_only_while_its_owner_waits_on_the_page() -> None:
@@ -82,7 +94,7 @@ def test_a_guest_has_a_name_in_games_that_run_and_in_new_ones() -> None:
     assert not GuestName.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["Expert", "boss", "a\u202eb", "<b>", "x" * 25, "-", "a\nb" * 20])
+@pytest.mark.parametrize("name", ["Expert", "boss", "admin", "the Staff", "a\u202eb", "<b>", "x" * 25, "-", "a\nb" * 9])
 def test_names_of_others_and_other_characters_are_refused(name: str) -> None:
     User.objects.create_user("Boss")
     person = Person()

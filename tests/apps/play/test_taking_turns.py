@@ -1,10 +1,11 @@
 """Turns by POST: what they change, and what is refused without losing anything."""
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 
 from apps.accounts.models import User
-from apps.episodes.models import Episode
+from apps.episodes.models import Episode, Seat
+from apps.play.starting import limits
 from tests.apps.play.people import BOX, Person, notice
 from tests.html import tight
 
@@ -216,6 +217,27 @@ def test_undo_goes_on_in_a_branch_and_keeps_the_old_turn(person: Person) -> None
     assert (branch.turn_count, branch.parent_turn, branch.status) == (1, 1, Episode.Status.RUNNING)
     assert (episode.turn_count, episode.status) == (2, Episode.Status.ABANDONED)
     assert person.send(branch, BOX % 31).status_code == 200
+
+
+@override_settings(STARTS_PER_MINUTE=1)
+def test_who_undoes_too_many_turns_is_told_when_to_come_back(person: Person) -> None:
+    episode = person.begin(GUESS, 7)
+    for _ in range(limits.UNDOS_PER_START):
+        person.send(episode, r"\boxed{1}")
+        assert person.client.post(f"/play/{episode.id}/undo/").status_code == 302
+        episode = Episode.objects.get(parent=episode)
+    person.send(episode, r"\boxed{1}")
+    answer = person.client.post(f"/play/{episode.id}/undo/")
+    assert (answer.status_code, "Nothing was undone" in answer.content.decode()) == (429, True)
+    assert not Episode.objects.filter(parent=episode).exists()
+
+
+def test_a_guest_keeps_their_name_in_a_branch(person: Person) -> None:
+    person.client.post("/play/name/", {"name": "Grace"})
+    episode = person.begin(GUESS, 7)
+    person.send(episode, r"\boxed{1}")
+    person.client.post(f"/play/{episode.id}/undo/")
+    assert [seat.name for seat in Seat.objects.order_by("episode__created")] == ["Grace", "Grace"]
 
 
 def test_undo_before_the_first_turn_is_refused(person: Person) -> None:

@@ -15,6 +15,8 @@ from apps.accounts.models import User
 from apps.reported import limits, reading_files, recording
 from apps.reported.models import ReportedEpisode, ReportedEvaluation, folder
 from apps.reported.recording import ReportRefused
+from gem.errors import InvalidData
+from gem.sandbox.process_confinement import StartCommand
 from gem.transcripts import of_sample
 from gem.transcripts.transcript import Message, Transcript
 
@@ -176,6 +178,36 @@ def test_a_file_that_is_none_is_refused_with_a_sentence(ada: User, content: byte
     assert (found.state, found.episodes) == ("refused", 0)
     assert found.reason.startswith("mine.jsonl")  # not the name under which the site keeps it
     assert found.reason.endswith(".")
+
+
+def test_what_a_file_calls_itself_is_stored_without_hidden_characters(ada: User) -> None:
+    about = {"task": "gue\x00ss\u202e", "model": "qw\u200ben", "eval_id": "a\x00"}
+    log = {"version": 2, "eval": about, "samples": []}
+    found = read(ada, json.dumps(log).encode(), "log.json")
+    assert (found.state, found.name, found.model, found.key) == ("done", "gue\u2400ss\ufffd", "qw\ufffden", "a\u2400")
+
+
+def test_a_file_whose_process_was_killed_is_not_taken_for_whole(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    header, episode = '{"source": "verifiers"}', '{"key": "a", "messages": []}'
+    program = f"echo '{header}'; echo '{episode}'; kill -9 $$"
+    start = StartCommand(["/bin/sh", "-c", program], {})
+    monkeypatch.setattr(reading_files.policy_confinement, "command", lambda *_: start)
+    found = read(ada, b"{}")
+    assert (found.state, found.episodes) == ("refused", 0)
+    assert "more memory or time" in found.reason
+
+
+def test_a_worker_that_was_replaced_ends_nothing(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stall(row: ReportedEvaluation) -> None:
+        ReportedEvaluation.objects.filter(pk=row.pk).update(attempt=2)  # another worker reads it by now
+        raise InvalidData("It stalled.")
+
+    monkeypatch.setattr(reading_files, "_store", stall)
+    found = reading_files.accept(ada, "rows", SimpleUploadedFile("rows", b"{}"))
+    reading_files.read(found.pk)
+    found.refresh_from_db()
+    assert (found.state, found.reason) == ("reading", "")
+    assert found.path.exists()
 
 
 def test_a_file_keeps_the_name_that_it_came_with(ada: User) -> None:

@@ -24,7 +24,7 @@ def fresh_readiness() -> Iterator[None]:
 @pytest.fixture
 def people(db: None) -> dict[str, User | None]:
     """One person of each role."""
-    from tests.apps.site.addresses import some_people  # the settings cannot be read yet when this file is read
+    from tests.apps.site.objects import some_people  # the settings cannot be read yet when this file is read
 
     return some_people()
 
@@ -32,6 +32,6 @@ def people(db: None) -> dict[str, User | None]:
 @pytest.fixture
 def objects(people: dict[str, User | None]) -> dict[str, Any]:
     """What addresses name; agent, episode, show and job belong to the owner."""
-    from tests.apps.site.addresses import objects_of
+    from tests.apps.site.objects import objects_of
 
     return objects_of(people)

@@ -12,8 +12,9 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.accounts.models import User
-from tests.apps.site.addresses import FORMS, TABLE, addresses, objects_of, requests
+from tests.apps.site.addresses import FORMS, TABLE, addresses, requests
 from tests.apps.site.api_addresses import ApiAddress
+from tests.apps.site.objects import objects_of
 from tests.apps.site.roles import OTHERS, ROLES, Address, Asker
 
 pytestmark = pytest.mark.django_db

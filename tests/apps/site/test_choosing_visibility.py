@@ -29,7 +29,7 @@ from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
 from tests.apps.play.people import Person
 from tests.apps.play.seats import pair
-from tests.apps.site.addresses import SCORE
+from tests.apps.site.objects import SCORE
 from tests.apps.site.roles import ENV_ID
 
 pytestmark = pytest.mark.django_db

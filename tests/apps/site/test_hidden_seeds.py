@@ -45,7 +45,8 @@ from gem import benchmarks
 from gem.agents import make_agent
 from gem.rollout import rollout
 from tests.apps.seasons import ENV_IDS, NAME, end, shorten, submit
-from tests.apps.site.addresses import objects_of, requests
+from tests.apps.site.addresses import requests
+from tests.apps.site.objects import objects_of
 from tests.apps.site.roles import ROLES, Address
 
 PLAYER = "somebody else"

@@ -23,7 +23,7 @@ from apps.live.topics import TOPICS
 from apps.play import operations as play
 from apps.play.shows.showcase import TOPIC as SHOWCASE
 from apps.play.shows.showcase import present
-from tests.apps.site.addresses import objects_of, some_people
+from tests.apps.site.objects import objects_of, some_people
 from tests.apps.site.roles import ENV_ID, ROLES
 
 pytestmark = pytest.mark.django_db

@@ -29,7 +29,8 @@ from apps.play.shows import operations as shows
 from apps.trainings import operations as trainings
 from gem.evaluation.spec import EvaluationSpec
 from gem.training.spec import read_spec
-from tests.apps.site.addresses import SCORE, TABLE, objects_of, requests
+from tests.apps.site.addresses import TABLE, requests
+from tests.apps.site.objects import SCORE, objects_of
 from tests.apps.site.roles import ENV_ID, OTHERS, Asker
 
 pytestmark = pytest.mark.django_db

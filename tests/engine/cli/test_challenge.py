@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gem.cli import main
-from gem.cli.server import push
+from gem.cli.server.boards import push
 from gem.errors import InvalidData, UsageError
 from gem.records import episode_files
 from gem.verification import challenges

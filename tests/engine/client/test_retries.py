@@ -23,7 +23,7 @@ from gem.client.errors import (
     UnexpectedAnswer,
     Unreachable,
 )
-from gem.client.request import Request
+from gem.client.request import NOTHING, Request
 from gem.client.retries import Retries, retry_after
 from gem.client.runners import SyncRunner
 from gem.errors import InvalidArgument
@@ -31,6 +31,7 @@ from tests.engine.client.faulty_server import FaultyServer, faulty_server, ok, p
 
 READ: Request[Any] = Request("GET", "account", dict)
 CHANGE: Request[Any] = Request("POST", "episodes", dict, content={"env_id": "game:Sokoban-v0"})
+DELETE: Request[None] = Request("DELETE", "jobs/x", NOTHING)
 CREATE: Request[Any] = Request("POST", "episodes", dict, content={"env_id": "game:Sokoban-v0"}, keyed=True)
 
 
@@ -73,6 +74,25 @@ def test_a_repeated_request_has_the_same_key(clock: Clock) -> None:
     first, second, other = (asked.headers["idempotency-key"] for asked in server.asked)
     assert first == second != other
     assert server.asked[0].json == {"env_id": "game:Sokoban-v0"}
+
+
+@pytest.mark.parametrize("fault", [problem(502, "Down."), reset], ids=["502", "reset"])
+def test_what_is_gone_when_its_deletion_is_repeated_was_deleted(fault: Any, clock: Clock) -> None:
+    gone = problem(404, "There is no such job.")
+    with faulty_server(fault, gone) as server, _runner(server, clock) as runner:
+        assert runner.send(DELETE) is None  # type: ignore[func-returns-value]  # which is what is asserted
+    with faulty_server(fault, gone) as server, _runner(server, clock) as runner, pytest.raises(NotFound):
+        runner.send(READ)
+
+
+@pytest.mark.parametrize("faults", [[], [problem(503, "Starting.")]], ids=["at once", "before it was looked at"])
+def test_what_was_not_there_before_its_deletion_is_not_found(faults: list[Any], clock: Clock) -> None:
+    with (
+        faulty_server(*faults, problem(404, "There is no such job.")) as server,
+        _runner(server, clock) as runner,
+        pytest.raises(NotFound),
+    ):
+        runner.send(DELETE)
 
 
 @pytest.mark.parametrize("fault", [problem(503, "Starting."), reset], ids=["503", "reset"])

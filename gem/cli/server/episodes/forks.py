@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from gem.cli.output.tables import table
 from gem.cli.server import connection
 from gem.cli.server.connection import connect, print_json
-from gem.cli.server.fork import returns
+from gem.cli.server.episodes.fork import returns
 from gem.validation.messages import count
 
 if TYPE_CHECKING:

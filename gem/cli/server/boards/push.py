@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gem.cli.arguments import challenge as challenged
 from gem.cli.server import connection
-from gem.cli.server.challenge import DOCUMENT
+from gem.cli.server.boards.challenge import DOCUMENT
 from gem.cli.server.connection import connect, print_json
 from gem.cli.server.progress import ProgressBar
 from gem.errors import UsageError
