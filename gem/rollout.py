@@ -269,7 +269,14 @@ class _EnvSlot:
         if not self.is_busy:
             identity = Identity(request.env_id, version, request.seed, request.env_kwargs, "", request.wrappers)
             self.record = EpisodeRecord(
-                request.index, identity, "", {}, failure=failure, failed_by="environment", seat=request.seat
+                request.index,
+                identity,
+                "",
+                {},
+                failure=failure,
+                failed_by="environment",
+                seat=request.seat,
+                repeat=request.repeat,
             )
             return False
         self.env = self.vector.env(self.index)
@@ -277,7 +284,13 @@ class _EnvSlot:
             request.env_id, version, request.seed, request.env_kwargs, self.env.data_hash, request.wrappers
         )
         self.record = EpisodeRecord(
-            request.index, identity, observation, info, max_turns=self.env.max_turns, seat=request.seat
+            request.index,
+            identity,
+            observation,
+            info,
+            max_turns=self.env.max_turns,
+            seat=request.seat,
+            repeat=request.repeat,
         )
         if not 0 <= request.seat < self.env.seats:
             seats = f"seats 0 to {self.env.seats - 1}" if self.env.seats > 1 else "seat 0 alone"
