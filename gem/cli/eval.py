@@ -214,7 +214,7 @@ def _play(
         results = (record for record in records if record.failed_by != "budget")
         for record in show_progress(results, done_count, total):
             if file is not None:
-                record = episodes_file.write(file, record, players)  # noqa: PLW2901 (what is counted is what the file has)
+                record = episodes_file.write(file, record, players)  # noqa: PLW2901 (the file is what counts)
             yield record
         if refusal := turns.refusal or ("" if ledger is None else ledger.refusal):
             print(f"{refusal} Finished episodes count.", file=sys.stderr)

@@ -132,7 +132,12 @@ def _line(
         **proof,
         "turns": [{"turn": number, **asdict(turn)} for number, turn in enumerate(record.turns, start=1)],
     }
-    return json.dumps(data, ensure_ascii=False, default=plain_value) + "\n"
+    line = json.dumps(data, ensure_ascii=False, default=plain_value)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 has not, and an escape has
+        line = json.dumps(data, default=plain_value)
+    return line + "\n"
 
 
 def read(path: Path | str) -> Iterator[StoredEpisode]:

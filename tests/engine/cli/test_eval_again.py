@@ -1,6 +1,7 @@
 """`gemweb eval --out`: what a file of earlier episodes is worth to the same command."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +47,26 @@ def test_more_seeds_later_leave_every_try_its_number(run: Run, tmp_path: Path) -
     run(*PLAY, "--episodes", 5, "--out", out)
     run(*PLAY, "--episodes", 5, "--out", tmp_path / "whole.jsonl")
     assert actions(episodes(out)) == actions(episodes(tmp_path / "whole.jsonl"))
+
+
+COIN_ROW = ["eval", "--agent", "random", "--env", "game:CoinRow-v0", "--episodes", 3, "--out", "coins.jsonl"]
+TAKEN = 'return f"You took {coin}.", 0.0'
+
+
+def test_half_of_a_surrogate_pair_is_stored_and_replayed(
+    run: Run, coin_row: Callable[..., str], tmp_path: Path
+) -> None:
+    module = coin_row((TAKEN, 'return "half \\ud800 of a pair", 0.0'))
+    assert run(*COIN_ROW, "--module", module).code == 0
+    assert [one["turns"][0]["observation"] for one in episodes(tmp_path / "coins.jsonl")] == [
+        "half \ud800 of a pair"
+    ] * 3
+    assert run("replay", "coins.jsonl", "--module", module).out.startswith("3 of 3 episodes identical")
+
+
+def test_an_environment_that_ends_the_program_is_named(run: Run, coin_row: Callable[..., str]) -> None:
+    module = coin_row(("coin = self.row.pop(", "raise SystemExit(0)\n        coin = self.row.pop("))
+    code, _, err = run(*COIN_ROW, "--module", module)
+    assert code == 1
+    assert "coin_row_outside.py, line" in err
+    assert "ended the program (SystemExit(0)); it has to raise an error instead." in err
