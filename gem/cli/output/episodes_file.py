@@ -42,12 +42,12 @@ def resume(
                 has_same_players = (stored.agent, stored.opponent) == (players.agent, players.opponent_in(record))
                 if not tries or not has_same_players or not _fulfils(record, tries[0]):
                     continue
-                request = next((request for request in tries if _is_try(record, request)), None)
-                if request is None:
+                place = next((request for request in tries if _is_try(record, request)), None)
+                if place is None:
                     unplaced.append((tries, outcome_of(record)))
                 else:
-                    tries.remove(request)
-                    outcomes[request.env_id].append(outcome_of(record)._replace(place=request.index))
+                    tries.remove(place)
+                    outcomes[place.env_id].append(outcome_of(record)._replace(place=place.index))
         for tries, outcome in unplaced:
             if tries:
                 request = tries.pop(0)
