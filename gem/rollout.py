@@ -30,7 +30,7 @@ from gem.errors import (
 from gem.factory import make_wrapped
 from gem.records import EpisodeRecord, Identity, TurnRecord
 from gem.seats import observation_for_seat, success
-from gem.validation.values import check_step
+from gem.validation.values import check_seed, check_step
 from gem.vector.base import AutoresetMode
 from gem.vector.sync import SyncVectorEnv, ThreadVectorEnv
 
@@ -109,7 +109,7 @@ def rollout(
             continues. It raises `BudgetUsedUp` if there is no budget for the turn.
 
     Raises:
-        InvalidArgument: if `num_envs` is below 1 or `backend` is unknown, if a request has arguments that its
+        InvalidArgument: if `num_envs` is below 1 or `backend` is unknown, if a request has no seed, arguments that its
             environment does not take or a seat that it does not have, or if an agent returns something other than
             decisions.
         UnknownEnvironment: if a request names an environment that is not registered.
@@ -256,9 +256,9 @@ class _EnvSlot:
         env_settings = request.env_id, request.env_kwargs, request.wrappers
         if env_settings != self.env_settings:
             self._make_env(env_settings)
-        start = request.start
+        seed, start = check_seed(request.seed), request.start
         if start is None:
-            observation, info = self.vector.reset_one(self.index, request.seed)
+            observation, info = self.vector.reset_one(self.index, seed)
         else:
             observation, info = self._go_on_from(start)
         failure = info.get("failure", "")
@@ -267,17 +267,28 @@ class _EnvSlot:
         self.is_busy = not failure
         version = registry.spec(request.env_id).version
         if not self.is_busy:
-            identity = Identity(request.env_id, version, request.seed, request.env_kwargs, "", request.wrappers)
+            identity = Identity(request.env_id, version, seed, request.env_kwargs, "", request.wrappers)
             self.record = EpisodeRecord(
-                request.index, identity, "", {}, failure=failure, failed_by="environment", seat=request.seat
+                request.index,
+                identity,
+                "",
+                {},
+                failure=failure,
+                failed_by="environment",
+                seat=request.seat,
+                repeat=request.repeat,
             )
             return False
         self.env = self.vector.env(self.index)
-        identity = Identity(
-            request.env_id, version, request.seed, request.env_kwargs, self.env.data_hash, request.wrappers
-        )
+        identity = Identity(request.env_id, version, seed, request.env_kwargs, self.env.data_hash, request.wrappers)
         self.record = EpisodeRecord(
-            request.index, identity, observation, info, max_turns=self.env.max_turns, seat=request.seat
+            request.index,
+            identity,
+            observation,
+            info,
+            max_turns=self.env.max_turns,
+            seat=request.seat,
+            repeat=request.repeat,
         )
         if not 0 <= request.seat < self.env.seats:
             seats = f"seats 0 to {self.env.seats - 1}" if self.env.seats > 1 else "seat 0 alone"

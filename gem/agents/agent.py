@@ -121,8 +121,13 @@ def decisions_of(agent: Agent, requests: Sequence[Request]) -> list[Decision]:
         InvalidArgument: if it is not one decision for each request.
     """
     decisions = agent.act(requests)
-    if set(map(type, decisions)) - {Decision}:
-        for decision in decisions:
+    if not isinstance(decisions, Sequence):
+        raise InvalidArgument(
+            f"act of {type(agent).__name__} returned {reprlib.repr(decisions)} where a list with one decision for each "
+            "request belongs."
+        )
+    for decision in decisions:
+        if type(decision) is not Decision or type(decision.action) is not str:
             check_decision(agent, "act", decision)
     if len(decisions) != len(requests):
         raise InvalidArgument(
@@ -142,5 +147,10 @@ def check_decision(agent: AnyAgent, method: str, returned: object) -> Decision:
         raise InvalidArgument(
             f"{method} of {type(agent).__name__} returned {reprlib.repr(returned)} where a decision belongs: "
             'gem.agents.Decision("the action").'
+        )
+    if not isinstance(returned.action, str):
+        raise InvalidArgument(
+            f"{method} of {type(agent).__name__} returned a decision whose action is {reprlib.repr(returned.action)}, "
+            'not a text. An agent that has no answer returns Decision("").'
         )
     return returned

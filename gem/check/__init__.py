@@ -63,12 +63,12 @@ def _try(promise: Promise, subject: Subject) -> Finding:
         return Finding(promise.title, "wrong", str(error), promise.advice)
     except MissingMethod as error:
         return Finding(promise.title, "wrong", str(error))
-    except Exception as error:  # noqa: BLE001 (whatever the environment raises is the finding)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever the environment raises is the finding)
         return Finding(promise.title, "wrong", _raised(error), promise.advice)
     return Finding(promise.title, "ok")
 
 
-def _raised(error: Exception) -> str:
+def _raised(error: BaseException) -> str:
     """Return a sentence about an exception, with the line of the environment's own code that it came from."""
     engine_folder = str(Path(__file__).parents[1])
     stack = traceback.extract_tb(error.__traceback__)

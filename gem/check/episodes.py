@@ -138,13 +138,19 @@ def _expect_over(env: Env, action: str, when: str) -> None:
 def _expect_text(label: str, value: object) -> None:
     if not isinstance(value, str):
         raise BrokenPromise(f"{label} is {shorten(value)}, which is not a string.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise BrokenPromise(
+            f"{label} has the character {value[error.start]!a}, half of a surrogate pair, which UTF-8 has not."
+        ) from error
 
 
 def _expect_info(label: str, info: object) -> None:
     if not isinstance(info, dict):
         raise BrokenPromise(f"{label} has the info {shorten(info)}, which is not a dictionary.")
     try:
-        json.dumps(info, allow_nan=False)
+        json.dumps(info, allow_nan=False, ensure_ascii=False).encode()
     except (TypeError, ValueError) as error:
         raise BrokenPromise(f"{label} has an info that cannot be written as JSON: {error}.") from error
 

@@ -11,6 +11,7 @@ import argparse
 import io
 import os
 import sys
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, NoReturn
@@ -161,11 +162,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:  # a folder that is a file, a full disk
         print(f"gemweb {command}: {os_error_sentence(error)}", file=sys.stderr)
         return 2
+    except SystemExit as stopped:  # no command of ours does that
+        print(f"gemweb {command}: {_who_stopped(stopped)}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         hint = " The same command continues from here." if arguments.get("out") else ""
         print(f"\ngemweb {command}: stopped.{hint}", file=sys.stderr)
         return INTERRUPTED
     return code
+
+
+def _who_stopped(stopped: SystemExit) -> str:
+    """Say which line, of an environment or of a module that was imported, ended the program."""
+    frame = traceback.extract_tb(stopped.__traceback__)[-1]
+    return f"{frame.filename}, line {frame.lineno}, ended the program ({stopped!r}); it has to raise an error instead."
 
 
 def _hint(error: GemError, command: str, arguments: Mapping[str, Any], modules: Sequence[str]) -> str:

@@ -106,7 +106,7 @@ def _runs_of_files(path: Path) -> list[Run]:
 
 
 def _run_of_job(job_id: str, url: str | None, *, beside_files: bool) -> Run:
-    from gem.client.errors import NotAuthenticated, NotFound  # noqa: PLC0415
+    from gem.client.errors import NotAuthenticated, NotFound, Unreachable  # noqa: PLC0415
 
     if not job_id.isalnum():
         raise UsageError(f"There is no file or folder {job_id}.")
@@ -116,6 +116,8 @@ def _run_of_job(job_id: str, url: str | None, *, beside_files: bool) -> Run:
             return _as_files_tell_it(client, run, job) if beside_files else run
     except (NotFound, NotAuthenticated) as error:
         raise UsageError(f"{job_id} is neither a file nor an evaluation that you may see: {error}") from error
+    except Unreachable as error:
+        raise Unreachable(f"There is no file or folder {job_id} here, and no server to ask for it: {error}") from error
 
 
 def _fetch(client: Client, job_id: str) -> tuple[Run, Job]:

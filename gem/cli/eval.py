@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import gem
 from gem.cli.arguments import challenge as challenged
 from gem.cli.arguments import checkpoint, endpoint, tooling
-from gem.cli.output import report
+from gem.cli.output import episodes_file, report
 from gem.cli.output.plain import plain_scores
 from gem.cli.output.progress import show_progress
 from gem.cli.output.report import Players
@@ -120,7 +120,7 @@ def run(
     reasons: dict[str, str] = {}
     books = _make_books(spec) if players.endpoint is not None else None
     for record in _play(spec, requests, player, opponent_agent, players, out, outcomes, books):
-        outcomes[record.identity.env_id].append(_outcome(record))
+        outcomes[record.identity.env_id].append(episodes_file.outcome_of(record))
         reasons.setdefault(record.failed_by, record.failure)
     total = None if books is None else books.total
     if as_json:
@@ -196,7 +196,7 @@ def _play(
     with contextlib.ExitStack() as stack:
         file: TextIO | None = None
         if out is not None:
-            requests, file = _resume(out, players, requests, outcomes)
+            requests, file = episodes_file.resume(out, players, requests, outcomes)
             stack.enter_context(file)
         done_count = total - len(requests)
         if done_count:
@@ -214,7 +214,7 @@ def _play(
         results = (record for record in records if record.failed_by != "budget")
         for record in show_progress(results, done_count, total):
             if file is not None:
-                record = _write(file, record, players)  # noqa: PLW2901 (what is counted is what the file has)
+                record = episodes_file.write(file, record, players)  # noqa: PLW2901 (the file is what counts)
             yield record
         if refusal := turns.refusal or ("" if ledger is None else ledger.refusal):
             print(f"{refusal} Finished episodes count.", file=sys.stderr)
@@ -320,79 +320,3 @@ def _requests(spec: EvaluationSpec) -> list[EpisodeRequest]:
         EpisodeRequest(index, part.env_id, seed, {}, spec.all_wrappers, seat, part.repeat)
         for index, (part, seed, seat) in enumerate(episodes)
     ]
-
-
-def _resume(
-    out: Path, players: Players, requests: list[EpisodeRequest], outcomes: dict[str, list[Outcome]]
-) -> tuple[list[EpisodeRequest], TextIO]:
-    """Return the requests whose episodes `out` does not have, and the file, opened for appending.
-
-    Args:
-        outcomes: gets the outcomes of the episodes that `out` has.
-
-    Raises:
-        UsageError: if `out` cannot be written or has other content.
-    """
-    from gem.records import episode_files  # noqa: PLC0415
-
-    missing: dict[tuple[str, int, int], list[EpisodeRequest]] = {}
-    for request in requests:
-        missing.setdefault((request.env_id, request.seed, request.seat), []).append(request)
-    try:
-        if out.exists() and out.stat().st_size:
-            episode_files.repair_last_line(out)
-        if out.exists() and out.stat().st_size:
-            for stored in episode_files.read(out):
-                record = stored.record
-                tries = missing.get((record.identity.env_id, record.identity.seed, record.seat))
-                has_same_players = (stored.agent, stored.opponent) == (players.agent, players.opponent_in(record))
-                if tries and has_same_players and _fulfils(record, tries[0]):
-                    request = tries.pop(0)
-                    outcomes[request.env_id].append(_outcome(record)._replace(place=request.index))
-        remaining = [request for tries in missing.values() for request in tries]
-        return sorted(remaining, key=lambda request: request.index), out.open("a", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{out} cannot be written: {error.strerror}.") from error
-
-
-def _fulfils(record: EpisodeRecord, request: EpisodeRequest) -> bool:
-    """Whether the record is a valid result of the request; episodes that the agent failed are played again."""
-    identity = record.identity
-    return (
-        identity.env_version == gem.spec(request.env_id).version
-        and identity.env_kwargs == request.env_kwargs
-        and list(identity.wrappers) == list(request.wrappers)
-        and (record.terminated or record.truncated or record.failed_by == "environment")
-    )
-
-
-def _write(file: TextIO, record: EpisodeRecord, players: Players) -> EpisodeRecord:
-    """Add an episode to the file; return the record that was written, which is a failure if an info is not JSON."""
-    from gem.records import episode_files  # noqa: PLC0415
-
-    line, written = episode_files.line_and_record(record, players.agent, players.opponent_in(record), players.set_up)
-    try:
-        file.write(line)
-        file.flush()
-    except OSError as error:
-        raise UsageError(f"{file.name} cannot be written: {error.strerror}.") from error
-    return written
-
-
-def _outcome(record: EpisodeRecord) -> Outcome:
-    from gem.evaluation.faults import faults_of  # noqa: PLC0415
-    from gem.evaluation.scores import Outcome  # noqa: PLC0415
-
-    tokens_in, tokens_out = record.tokens
-    return Outcome(
-        record.index,
-        record.total_reward,
-        bool(record.success),
-        record.turn_count,
-        failed=record.failed_by == "environment",
-        unanswered=record.failed_by == "agent",
-        problem=(record.identity.seed, record.seat),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        faults=faults_of(record),
-    )

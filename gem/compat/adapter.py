@@ -90,7 +90,10 @@ class GemEnvAdapter(EnvWrapper):
         self._sample_count = 0
         if terminated or truncated:
             self._is_over = True
-            is_success = bool(info.get("success", terminated and reward >= SOLVED))
+            success = info.get("success", terminated and reward >= SOLVED)
+            if isinstance(success, str):  # of which any is true, "no" and "False" included
+                raise EnvironmentFailure(f'info["success"] has to be True or False, not {success!r:.40}.')
+            is_success = bool(success)
             if terminated and truncated:
                 terminated = is_success or not 0 < self.env.max_turns <= self._turn
             info = {**info, "success": is_success}

@@ -63,6 +63,8 @@ class EpisodeRecord:
     """The turn limit; 0 means none."""
     seat: int = 0
     """The seat of the agent that the episode belongs to, if there are several seats."""
+    repeat: int = field(default=0, compare=False)
+    """The number of this try at the seed, from 0; agents that sample at random do so anew in every try."""
 
     @property
     def total_reward(self) -> float:

@@ -114,6 +114,7 @@ def _line(
         **({} if set_up is None else {"agent_set_up": dict(set_up)}),
         "seat": record.seat,
         "index": record.index,
+        **({"repeat": record.repeat} if record.repeat else {}),
         "engine_version": engine_version,
         "python_version": platform.python_version(),
         "terminated": record.terminated,
@@ -131,7 +132,12 @@ def _line(
         **proof,
         "turns": [{"turn": number, **asdict(turn)} for number, turn in enumerate(record.turns, start=1)],
     }
-    return json.dumps(data, ensure_ascii=False, default=plain_value) + "\n"
+    line = json.dumps(data, ensure_ascii=False, default=plain_value)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which UTF-8 has not, and an escape has
+        line = json.dumps(data, default=plain_value)
+    return line + "\n"
 
 
 def read(path: Path | str) -> Iterator[StoredEpisode]:
@@ -229,6 +235,7 @@ class _Episode(BaseModel):
     seat: int = Field(default=0, ge=0)
     seats: list[dict[str, Any]] = []
     index: int = 0
+    repeat: int = Field(default=0, ge=0)
     terminated: bool
     truncated: bool
     cut: Literal["", "tokens", "money"] = ""
@@ -277,6 +284,7 @@ def _parse_episode(path: Path, place: str, data: dict[str, Any]) -> StoredEpisod
         failed_by=episode.failed_by or ("environment" if episode.failure else ""),
         max_turns=episode.max_turns,
         seat=episode.seat,
+        repeat=episode.repeat,
     )
     agents = [str(seat.get("agent", "")) for seat in episode.seats]
     names, opponent = ", ".join(agents), episode.opponent

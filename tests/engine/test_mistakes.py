@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import gem
-from gem.agents import RandomAgent
+from gem.agents import Decision, RandomAgent
 from gem.core import Env, EnvWrapper
 from gem.errors import InvalidArgument
 from gem.records import episode_files
@@ -171,6 +171,13 @@ class Unclosed:
         return request
 
 
+class ReturnsNothing:
+    name = "nothing"
+
+    def act(self, requests: Any) -> Any:
+        """Forget to return the decisions."""
+
+
 class ActsLater:
     name = "later"
 
@@ -184,6 +191,9 @@ class ActsLater:
         (Says("\\boxed{crane}"), "returned '\\\\boxed{crane}' where a decision belongs: gem.agents.Decision("),
         (Awaited("a"), "decide of Awaited returned 'a' where a decision belongs"),
         (Says(), "act of Says returned 0 decisions for 1 requests"),
+        (Says(Decision(None)), "act of Says returned a decision whose action is None, not a text."),  # type: ignore[arg-type]
+        (Awaited(Decision(5)), "decide of Awaited returned a decision whose action is 5, not a text."),  # type: ignore[arg-type]
+        (ReturnsNothing(), "act of ReturnsNothing returned None where a list with one decision for each request"),
         (lambda _: "a", "is no agent: it needs act(requests)"),
         (RandomAgent, "RandomAgent is a class; an agent is an object of it: RandomAgent()."),
         (Unclosed(), "is no agent: it needs close besides decide, see gem.agents.AsyncAgent."),
@@ -194,6 +204,11 @@ def test_a_rollout_says_what_is_wrong_with_an_agent(agent: Any, sentence: str) -
     with pytest.raises(InvalidArgument) as refused:
         list(rollout(agent, [EpisodeRequest(0, WORDLE, seed=1)]))
     assert sentence in str(refused.value)
+
+
+def test_a_request_without_a_seed_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match=r"A seed is an integer from 0 to 2\*\*63 - 1, not None\."):
+        list(rollout(RandomAgent(), [EpisodeRequest(0, WORDLE, seed=None)]))  # type: ignore[arg-type]
 
 
 def test_an_opponent_that_returns_no_decision_is_named() -> None:

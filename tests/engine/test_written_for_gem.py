@@ -194,6 +194,20 @@ class Four(Sorting):
         return super().step(action)[:4]
 
 
+class SuccessInWords(Sorting):
+    def step(self, action: str) -> Any:
+        *step, _ = super().step(action)
+        return *step, {"success": "no"}
+
+
+def test_a_success_in_words_is_not_taken_for_one() -> None:
+    gem.register("custom:InWords-v0", SuccessInWords)
+    env = gem.make("custom:InWords-v0")
+    env.reset(seed=1)
+    with pytest.raises(EnvironmentFailure, match=r"info\[\"success\"\] has to be True or False, not 'no'\."):
+        env.step("I do not know.")
+
+
 def test_what_is_no_environment_is_refused_in_a_sentence() -> None:
     with pytest.raises(MissingMethod, match=r"Neither cannot begin an episode: define _start\(\), or reset"):
         Neither().reset()

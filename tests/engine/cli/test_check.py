@@ -60,6 +60,16 @@ def test_the_environment_of_the_tutorial_keeps_it_from_outside_our_tree(coin_row
         ),
         (
             "Random actions play it to its end.",
+            "It raised SystemExit: 3 (coin_row_outside.py, line",
+            [(PLAY, PLAY + "        raise SystemExit(3)\n")],
+        ),
+        (
+            "Random actions play it to its end.",
+            "has the character '\\ud800', half of a surrogate pair, which UTF-8 has not.",
+            [('return f"You took {coin}.", 0.0', 'return "\\ud800", 0.0')],
+        ),
+        (
+            "Random actions play it to its end.",
             "after 4 random turns the episode of seed 0 still went on",
             [(VIEW, "    def step(self, action):\n        return 'on', 0.0, False, False, {}\n\n" + VIEW)],
         ),

@@ -91,3 +91,13 @@ def test_bad_input_is_answered_in_one_sentence(
     assert code == 2
     assert sentence in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_misspelt_file_is_no_matter_of_the_network_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMWEB_URL", "http://127.0.0.1:9")
+    code, _, err = run("compare", "randon", "expert")
+    assert code == 3
+    assert err.startswith(
+        "gemweb compare: There is no file or folder randon here, and no server to ask for it: No conn"
+    )
+    assert len(err.splitlines()) == 1
