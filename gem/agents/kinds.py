@@ -62,4 +62,5 @@ def make_agent(kind: str, **settings: Any) -> Agent:
     try:
         return factory(**settings)
     except TypeError as error:
-        raise InvalidArgument(f"The agent {kind!r} does not take these settings: {error}.") from error
+        reason = str(error).rpartition("() ")[2]  # without the name of the function, which nobody has called
+        raise InvalidArgument(f"The agent {kind!r} does not take these settings: {reason}.") from error

@@ -31,6 +31,7 @@ from gem.benchmarks.measured import (
 )
 from gem.benchmarks.scales import BEST_POSSIBLE, MIN_DISTANCE, Reference, Rule, clip, normalize, score
 from gem.errors import InvalidArgument
+from gem.validation.near import did_you_mean
 
 __all__ = [
     "BASELINES",
@@ -122,7 +123,8 @@ def _load(name: str) -> Benchmark:
             "ours."
         )
     if name not in known:
-        raise InvalidArgument(f"There is no benchmark {name!r}. The benchmarks are {', '.join(known)}.")
+        every = f"The benchmarks are {', '.join(known)}."
+        raise InvalidArgument(f"There is no benchmark {name!r}. {did_you_mean(name, known, every)}")
     return _benchmark(name, _folder() / f"{name}.json")
 
 

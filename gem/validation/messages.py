@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,8 @@ def _sentence(error: Any, subject: str, model: type[BaseModel]) -> str:
         return f"{subject} is missing."
     value = repr(error["input"])
     suffix = f", not {value}" if len(value) <= MAX_VALUE_CHARS else ""
+    if isinstance(error["input"], float) and not math.isfinite(error["input"]):
+        return f"{subject} has to be a finite number, not {value}."
     if kind in _KINDS:
         return f"{subject} has to be {_KINDS[kind]}{suffix}."
     if kind in _BOUNDS:

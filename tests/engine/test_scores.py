@@ -85,8 +85,10 @@ def test_every_game_has_its_baselines() -> None:
 
 
 def test_an_unknown_benchmark_is_named() -> None:
-    with pytest.raises(InvalidArgument, match="The benchmarks are games"):
+    with pytest.raises(InvalidArgument, match="Did you mean games"):
         benchmarks.load("gaems")
+    with pytest.raises(InvalidArgument, match="The benchmarks are games"):
+        benchmarks.load("chess")
 
 
 def test_a_specification_says_what_is_played() -> None:

@@ -141,6 +141,7 @@ def test_a_file_of_something_else_is_left_alone(run: Run, tmp_path: Path, conten
         (["--env", ENV_ID, "--env", ENV_ID, "--agent", "random"], "chosen twice"),
         (["--env", "game:Nim-v9", "--agent", "random"], "No environment is registered"),
         (["--benchmark", "gamez", "--agent", "random"], "There is no benchmark 'gamez'"),
+        (["--benchmark", "games-esy", "--agent", "random"], "Did you mean games-easy?"),
         (["--benchmark", "games", "--agent", "random", "--max-turns", "3"], "leave yours out"),
         (["--env", ENV_ID, "--agent", "random", "--episodes", "1", "--out", "/no/such/folder/x"], "cannot be written"),
         (["--env", ENV_ID, "--agent", "random", "--episodes", "1", "--out", "."], "."),

@@ -76,6 +76,8 @@ def test_a_wrong_setting_is_refused(tiny: Path) -> None:
         make_agent("policy", path=str(tiny), temperature=-1)
     with pytest.raises(InvalidArgument, match="does not take these settings"):
         make_agent("policy", path=str(tiny), speed=9)
+    with pytest.raises(InvalidArgument, match="settings: missing 1 required positional argument: 'path'."):
+        make_agent("policy")
 
 
 def test_another_process_goes_on_with_what_was_kept_of_the_past(tiny: Path) -> None:

@@ -34,6 +34,7 @@ GUESS = {"env_id": "game:GuessTheNumber-v0-easy"}
         ({**GUESS, "discount": 1.5}, "discount has to be at most 1, not 1.5."),
         ({**GUESS, "seed": "7"}, "seed has to be a whole number, not '7'."),
         ({**GUESS, "seed": True}, "seed has to be a whole number, not True."),
+        ({**GUESS, "learning_rate": float("nan")}, "learning_rate has to be a finite number, not nan."),
         ({**GUESS, "learning_rte": 0.1}, "There is no setting learning_rte. Did you mean learning_rate?"),
         ({**GUESS, "curriculum": [{"env_id": "game:Nothing-v0"}]}, "No environment is registered as"),
         ({**GUESS, "curriculum": [GUESS] * 21}, "curriculum has to have at most 20"),
