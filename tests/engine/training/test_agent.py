@@ -76,7 +76,7 @@ def test_a_wrong_setting_is_refused(tiny: Path) -> None:
         make_agent("policy", path=str(tiny), temperature=-1)
     with pytest.raises(InvalidArgument, match="does not take these settings"):
         make_agent("policy", path=str(tiny), speed=9)
-    with pytest.raises(InvalidArgument, match="settings: missing 1 required positional argument: 'path'."):
+    with pytest.raises(InvalidArgument, match="settings: missing 1 required positional argument: 'path'"):
         make_agent("policy")
 
 
