@@ -14,7 +14,7 @@ from django.conf import settings
 
 from apps.accounts.models import Viewer
 from gem.tools import tool_catalog
-from gem.training.spec import BUILT_IN_POLICIES
+from gem.training.built_in_policies import BUILT_IN_POLICIES
 
 AGENT = "agent:"
 """The prefix of a `model` that names an agent of this site, whose weights the training starts from."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.hostile.client import Site, Visitor, next_address
-from gem.training.policy.prompts import policy_location
+from gem.training.built_in_policies import policy_location
 
 PAUSE_SECONDS = 1.0
 """How long a hostile visitor waits whose request was refused; a real one would not wait at all, but the machine that

@@ -239,8 +239,8 @@ def _logits(_folder: Path, _seeds: int) -> Row:
     import torch
     from transformers import AutoModelForCausalLM
 
+    from gem.training.built_in_policies import policy_location
     from gem.training.policy.policies import load_policy
-    from gem.training.policy.prompts import policy_location
 
     theirs: Any = AutoModelForCausalLM.from_pretrained(policy_location("nano-base"))
     ours = load_policy("nano-base")

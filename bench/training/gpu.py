@@ -91,7 +91,7 @@ def _make(folder: Path, sizes: dict[str, Any]) -> int:
     import torch
     from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
-    from gem.training.policy.prompts import policy_location
+    from gem.training.built_in_policies import policy_location
 
     tokenizer = AutoTokenizer.from_pretrained(policy_location("nano-base"))
     torch.manual_seed(0)

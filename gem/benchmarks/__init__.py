@@ -8,6 +8,7 @@ random agent and the expert in every registered environment (`python -m bench.ba
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable
 from functools import cache
@@ -31,7 +32,6 @@ from gem.benchmarks.measured import (
 )
 from gem.benchmarks.scales import BEST_POSSIBLE, MIN_DISTANCE, Reference, Rule, clip, normalize, score
 from gem.errors import InvalidArgument
-from gem.validation.near import did_you_mean
 
 __all__ = [
     "BASELINES",
@@ -123,8 +123,9 @@ def _load(name: str) -> Benchmark:
             "ours."
         )
     if name not in known:
-        every = f"The benchmarks are {', '.join(known)}."
-        raise InvalidArgument(f"There is no benchmark {name!r}. {did_you_mean(name, known, every)}")
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"The benchmarks are {', '.join(known)}."
+        raise InvalidArgument(f"There is no benchmark {name!r}. {hint}")
     return _benchmark(name, _folder() / f"{name}.json")
 
 

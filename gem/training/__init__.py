@@ -2,8 +2,8 @@
 
     python -m gem.training --recipe guess-easy --folder runs/guess
 
-`spec` describes a training (`environment_check` makes its environments once), and `recipes` holds tested descriptions;
-none of them needs torch. To follow one update, read:
+`spec` describes a training (`environment_check` makes its environments once), `recipes` holds tested descriptions, and
+`built_in_policies` finds the policies that come with the engine; none of them needs torch. To follow one update, read:
 
 1. `trainer`: `_Training._loop` makes the updates, one after the other.
 2. `collecting.collector`: `Collector.collect` plays a batch of complete episodes with the policy as the agent.

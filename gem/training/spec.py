@@ -20,17 +20,12 @@ from gem import registry
 from gem.credit import ALGORITHMS, Algorithm, CreditUnit
 from gem.errors import InvalidArgument, MissingDependency, UsageError
 from gem.training import environment_check
+from gem.training.built_in_policies import NANO_BASE
 from gem.training.combinations import check_combinations
 from gem.training.study.alarms import StopOn
 from gem.validation.messages import error_sentence, refused
 from gem.validation.stored import STORED, is_stored
 from gem.validation.whole import Flag, Whole, typed
-
-NANO_BASE = "nano-base"
-BUILT_IN_POLICIES = (NANO_BASE, "nano-wide", "nano-large", "nano-tools", "nano-reader")
-"""The names of the policies that come with the engine: the one that trainings begin with by default, a larger one that
-has also seen how answers to some 50 datasets and actions in more games are written, the largest, which has also seen
-tools and programs, a small one that has seen nothing but tools in use, and one that copies words."""
 
 MOST_STAGES, MOST_WRAPPERS = 20, 16
 """Stages of a curriculum, and wrappers: a specification makes the environment of each stage, to check it."""

@@ -15,7 +15,7 @@ from apps.jobs.models import Checkpoint, Job, Point
 from apps.trainings import operations as trainings
 from apps.trainings.logs import tail_of
 from apps.trainings.records import folder_of
-from gem.training.policy.prompts import policy_location
+from gem.training.built_in_policies import policy_location
 from tests.workers.processes import wait_until
 from tests.workers.records import fresh
 from tests.workers.trainings import UPDATES, Trainer, assert_whole, small, undisturbed_weights, weights

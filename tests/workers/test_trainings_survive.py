@@ -22,7 +22,7 @@ from apps.jobs.models import Job, Point, Sample
 from apps.trainings import operations as trainings
 from apps.trainings.best import best_of
 from apps.trainings.records import folder_of
-from gem.training.policy.prompts import policy_location
+from gem.training.built_in_policies import policy_location
 from gemweb.local.servers.postgres import Postgres
 from tests.live.test_restarts import Server, guarded, manage
 from tests.workers.processes import environment, wait_until

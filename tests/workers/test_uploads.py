@@ -13,7 +13,7 @@ import pytest
 
 from apps.agents import uploads
 from apps.agents.models import Agent, Upload
-from gem.training.policy.prompts import policy_location
+from gem.training.built_in_policies import policy_location
 from tests.archives import pack
 from tests.workers.processes import Worker, wait_until, worker
 

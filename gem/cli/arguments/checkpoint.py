@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gem.errors import UsageError
+from gem.training.built_in_policies import policy_location
 
 if TYPE_CHECKING:
     from gem.agents import Agent
@@ -75,8 +76,6 @@ def check_unused(options: Mapping[str, Any]) -> None:
 
 def _digest(folder: Path, settings: Mapping[str, Any]) -> str:
     """Return twelve hexadecimal digits that depend on the weights, the card and the sampling settings."""
-    from gem.training.policy.prompts import policy_location  # noqa: PLC0415 (the other commands start faster without it)
-
     digest = hashlib.sha256()
     for path in sorted(Path(policy_location(str(folder))).iterdir()):
         if path.name in ("card.json", "config.json") or path.name.endswith("model.safetensors"):

@@ -19,8 +19,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from gem.errors import InvalidArgument
+from gem.training.built_in_policies import policy_location
 from gem.training.policy.nano import Nano, is_supported
-from gem.training.policy.prompts import PromptFormat, load_prompt_format, policy_location
+from gem.training.policy.prompts import PromptFormat, load_prompt_format
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"

@@ -13,10 +13,10 @@ import torch
 from gem.agents.agent import Decision, Request
 from gem.errors import InvalidArgument
 from gem.rng import SplitMix64
+from gem.training.built_in_policies import policy_location
 from gem.training.checkpoints.folder_check import check_folder
 from gem.training.policy.contexts import ContextWriter, InputMode
 from gem.training.policy.policies import load_policy
-from gem.training.policy.prompts import policy_location
 from gem.training.policy.sampler import make_sampler
 from gem.training.policy.tokenizing_agent import TokenizingAgent
 

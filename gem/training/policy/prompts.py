@@ -17,7 +17,6 @@ from tokenizers import Tokenizer
 
 from gem.core import Info
 from gem.errors import InvalidArgument
-from gem.training.spec import BUILT_IN_POLICIES
 from gem.views import View
 from gem.views.plain_text import text_of
 
@@ -219,12 +218,6 @@ def load_prompt_format(folder: str | Path) -> PromptFormat:
     from transformers import AutoTokenizer  # noqa: PLC0415 (takes seconds, and nano policies do not need it)
 
     return ChatPromptFormat(AutoTokenizer.from_pretrained(str(folder)))
-
-
-def policy_location(model: str) -> str:
-    """Where the policy that a specification names is: the folder of one that comes with the engine, or else the name
-    itself, which is a folder or the id of a model on a hub."""
-    return str(Path(__file__).parents[1] / "models" / model) if model in BUILT_IN_POLICIES else model
 
 
 def _token_id(tokenizer: Tokenizer, text: str) -> int:

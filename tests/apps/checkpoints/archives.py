@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from apps.accounts.models import User
 from apps.agents import uploads
 from apps.agents.models import Agent, Upload
-from gem.training.policy.prompts import policy_location
+from gem.training.built_in_policies import policy_location
 from tests.archives import pack
 
 ENV_ID = "game:GuessTheNumber-v0-easy"

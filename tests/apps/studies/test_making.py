@@ -21,7 +21,7 @@ from apps.studies.models import Study, StudyRun
 from apps.studies.planning import results_of
 from apps.trainings import operations as trainings
 from gem.studies.report import report
-from gem.training.policy.prompts import policy_location
+from gem.training.built_in_policies import policy_location
 from tests.apps.studies.started import claimed, make_all, plan, result, start
 from tests.apps.trainings.trainings import small
 from workers.playing.cpu import CpuMeter

@@ -14,7 +14,7 @@ from apps.trainings import records
 from apps.trainings.records import KeptEpisode
 from gem.agents import make_agent
 from gem.rollout import EpisodeRequest, rollout
-from gem.training.policy.prompts import policy_location
+from gem.training.built_in_policies import policy_location
 from gem.training.run_folder import update_name
 from gem.training.spec import TrainingSpec, read_spec
 

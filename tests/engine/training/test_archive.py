@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from gem.errors import InvalidArgument
+from gem.training.built_in_policies import policy_location
 from gem.training.checkpoints.archive import unpack
 from gem.training.checkpoints.folder_check import check_folder, check_self_contained
-from gem.training.policy.prompts import policy_location
 from tests.archives import pack
 from tests.yardstick import times_the_yardstick
 

@@ -10,9 +10,9 @@ import pytest
 
 from gem.agents import make_agent
 from gem.errors import InvalidArgument
+from gem.training.built_in_policies import policy_location
 from gem.training.checkpoints.folder_check import ARCHITECTURES, check_folder, check_self_contained, check_weights
 from gem.training.checkpoints.size_check import check_sizes
-from gem.training.policy.prompts import policy_location
 
 
 @pytest.fixture

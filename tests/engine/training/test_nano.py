@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from gem.rng import SplitMix64
+from gem.training.built_in_policies import policy_location
 from gem.training.policy.nano import Nano, is_supported
 from gem.training.policy.policies import AutoPolicy, NanoPolicy, load_policy, read_config
-from gem.training.policy.prompts import load_prompt_format, policy_location
+from gem.training.policy.prompts import load_prompt_format
 from gem.training.policy.sampler import SlotSampler, TransformersSampler
 
 PROMPT = "There are the arms A, B, C and D.\n"

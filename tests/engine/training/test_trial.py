@@ -18,9 +18,9 @@ from gem.errors import InvalidArgument
 from gem.sandbox import process_confinement
 from gem.sandbox.inside.confinement.landlock import ABI_WITH_TRUNCATE
 from gem.sandbox.inside.confinement.landlock import abi as landlock_abi
+from gem.training.built_in_policies import policy_location
 from gem.training.checkpoints import trial
 from gem.training.checkpoints.trial import FIRST_TURN, TIMEOUT_SECONDS, try_folder
-from gem.training.policy.prompts import policy_location
 from tests import warm
 from tests.engine.sandbox.leftovers import wait_until_none_is_left
 

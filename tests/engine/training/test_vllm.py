@@ -21,10 +21,10 @@ from typing import Any
 
 import pytest
 
+from gem.training.built_in_policies import NANO_BASE, policy_location
 from gem.training.failures import TrainingFailed
-from gem.training.policy.prompts import policy_location
 from gem.training.run_folder import RunFolder
-from gem.training.spec import NANO_BASE, TrainingSpec, read_spec
+from gem.training.spec import TrainingSpec, read_spec
 from gem.training.trainer import train
 
 VLLM = shutil.which("vllm")

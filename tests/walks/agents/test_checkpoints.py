@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from gem.training.policy.prompts import policy_location
+from gem.training.built_in_policies import policy_location
 from tests.archives import pack
 from tests.walks.conftest import check_looks
 
