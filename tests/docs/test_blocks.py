@@ -292,7 +292,7 @@ def test_a_command_runs(line: str, presumed: Substitute, capsys: pytest.CaptureF
         assert option == "-c"
         exec(source, {})
         return
-    if "policy" in words:
+    if "policy" in words or "--train" in words:
         pytest.importorskip("torch", reason="training is not installed")
     assert program == "gemweb", f"say here how this is run, or why not: {line}"
     if words[:2] == ["check", "game:CoinRow-v0"]:

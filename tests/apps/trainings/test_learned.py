@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from apps.catalog.learned import best_of, learned
+from apps.site.templatetags.ui import unbroken
 from tests.html import tight
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +38,7 @@ def test_the_page_of_an_environment_shows_what_learned_it(client: Client) -> Non
     assert 'href="#learned"' in page
     assert f"/jobs/train/learned/?env_id={one.env_id.replace(':', '%3A')}" in page
     part = tight(client.get("/jobs/train/learned/", {"env_id": one.env_id}))
-    assert one.recipe.expected in part
+    assert unbroken(one.recipe.expected) in part
     assert one.recipe.summary in part
     other = next(env_id for env_id in ("duel:Negotiation-v0", "qa:HotpotQA") if best_of(env_id) is None)
     assert client.get("/jobs/train/learned/", {"env_id": other}).content == b""

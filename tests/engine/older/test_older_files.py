@@ -23,6 +23,7 @@ RENAMED_SETTINGS = {"trace": "gae_lambda", "value_coefficient": "value_loss_coef
 @pytest.fixture
 def bandit() -> Iterator[None]:
     """The environment that the run was trained in."""
+    pytest.importorskip("torch", reason="trainings need torch, which `make test` installs")
     from tests.engine.training.conftest import registered
 
     with registered():

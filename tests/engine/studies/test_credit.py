@@ -1,6 +1,7 @@
 """How the credit of algorithms is compared with the truth."""
 
 import random
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def test_what_comes_with_the_engine_can_be_read() -> None:
             assert all(point.turns >= credit.FEWEST_TURNS for point in study.points)
 
 
+@pytest.mark.skipif(find_spec("torch") is None, reason="trainings need torch, which `make test` installs")
 def test_episodes_of_one_turn_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InvalidArgument, match="no credit to divide"):
         judging.measure("gcd")

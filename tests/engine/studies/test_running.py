@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def test_a_run_that_was_made_meanwhile_is_not_made_again(tmp_path: Path, monkeyp
     assert len(seen) == results.total
 
 
+@pytest.mark.skipif(find_spec("torch") is None, reason="trainings need torch, which `make test` installs")
 def test_measurements_that_were_made_are_kept_when_a_process_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,7 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(changes: dict[str, Any], s
         read(path)
 
 
+@pytest.mark.skipif(find_spec("torch") is None, reason="trainings need torch, which `make test` installs")
 def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["study", "report", "algoritms"]) == 2
     assert "Did you mean algorithms?" in capsys.readouterr().err
