@@ -1,5 +1,6 @@
 """Estimates: what they rest on, what is unknown, and that they are corrected while a job runs."""
 
+import re
 from typing import Any
 
 import pytest
@@ -201,6 +202,15 @@ def test_it_is_corrected_while_the_job_runs(ada: User) -> None:
     assert lost.tokens.low == 800_000, "answers that were lost are paid too"
     Job.objects.filter(pk=running.pk).update(state=Job.State.DONE)
     assert estimates.remaining(Job.objects.get(pk=running.pk)) is None
+
+
+def test_less_than_a_second_that_is_left_is_said_as_such(as_ada: Client, ada: User) -> None:
+    own = model("own")
+    running = played(own, EASY, (10, 40, 0, 0.01), (40, 0, 0, 0.0))
+    Job.objects.filter(pk=running.pk).update(state=Job.State.RUNNING)
+    Shard.objects.filter(job=running, number=2).update(done=0, state=Shard.State.QUEUED)
+    page = tight(as_ada.get(running.get_absolute_url()))
+    assert re.search(r"<dt>Time left</dt>\s*<dd>\s*less than 1&nbsp;s", page)
 
 
 def test_the_form_says_what_the_estimate_rests_on(as_ada: Client, ada: User) -> None:
