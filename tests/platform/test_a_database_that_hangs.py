@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.test import override_settings
 from psycopg_pool import ConnectionPool
-from pytest_django import Settings
 
 from apps.faults import is_database_away
 from gemweb.database import base, limits
@@ -18,16 +18,18 @@ AWAY_SECONDS, BACK_SECONDS = 4.5, 2.0
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_a_statement_that_the_server_neither_answers_nor_ends_is_given_up(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_statement_that_the_server_neither_answers_nor_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "GRACE_SECONDS", 0.2)
     wrapper = connections.create_connection(DEFAULT_DB_ALIAS)
     try:
         with wrapper.cursor() as cursor:
             cursor.execute("SELECT 1")
-            settings.TRANSACTION_SECONDS = 1  # the server has not been told, as if it were frozen
-            with pytest.raises(OperationalError, match="did not answer") as refused:
+            # The server has not been told, as if it were frozen. The limit is lifted before the connection is closed,
+            # since the pool makes another one then, for other tests.
+            with (
+                override_settings(TRANSACTION_SECONDS=1),
+                pytest.raises(OperationalError, match="did not answer") as refused,
+            ):
                 cursor.execute("SELECT pg_sleep(4)")
         assert is_database_away(refused.value)
         assert wrapper.connection.closed, "its late answer must not be taken for another one"
