@@ -68,12 +68,14 @@ def check_report(request: HttpRequest) -> None:
 def reports(request: HttpRequest) -> HttpResponse:
     """The open reports, what is hidden now, and the last decisions, for administrators."""
     user = _administrator(request)
-    found = list(Report.objects.filter(closed=None).select_related("reporter")[:MAX_REPORTS])
+    open_reports = Report.objects.filter(closed=None)
+    found = list(open_reports.select_related("reporter")[:MAX_REPORTS])
     rows = {
         kind.name: kind.named((report.key for report in found if report.kind == kind.name), user) for kind in kinds()
     }
     context = {
         "reports": [{"report": each, "row": rows.get(each.kind, {}).get(each.key)} for each in found],
+        "more": open_reports.count() - len(found) if len(found) == MAX_REPORTS else 0,
         "hidden": [(kind, key, row) for kind in kinds() for key, row in _hidden(kind, user).items()],
         "decisions": Decision.objects.all()[:MAX_DECISIONS],
     }

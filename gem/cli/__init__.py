@@ -34,7 +34,7 @@ from gem.cli import (
     study,
     verify,
 )
-from gem.cli.output.tables import printable
+from gem.cli.output.terminal import printable
 from gem.cli.server import agent, curves, jobs, logs, pull, submit, webhooks
 from gem.cli.server.account import login, logout, whoami
 from gem.cli.server.boards import challenge, daily, leaderboard, push, ratings, report

@@ -314,6 +314,12 @@ def _iter_objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 try:
                     data = json.loads(text)
                 except NOT_JSON as error:
+                    if number > 1 and not text.endswith("\n"):
+                        raise UnreadableEpisode(
+                            f"{path} ends in the middle of line {number}, as if its writer had been killed. Remove the "
+                            "line, or run the evaluation that wrote the file again: it continues after the last "
+                            "complete line."
+                        ) from error
                     if number > 1:
                         raise UnreadableEpisode(f"{path}, line {number} is not JSON: {error}.") from error
                     break

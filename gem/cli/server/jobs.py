@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gem.cli.output.tables import printable, table
+from gem.cli.output.tables import table
+from gem.cli.output.terminal import printable
 from gem.cli.server import connection
 from gem.cli.server.connection import check_logged_in, connect, moment, print_json, share
 from gem.cli.server.controls import CONTROLS, control

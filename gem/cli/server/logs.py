@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gem.cli.output.tables import printable
+from gem.cli.output.terminal import printable
 from gem.cli.server import connection
 from gem.cli.server.connection import connect
 from gem.cli.server.progress import ProgressBar

@@ -102,6 +102,21 @@ def test_anybody_reports_and_administrators_read_it(anna: User, administrator: C
     assert visitor.get(f"/episodes/{episode.pk}/").status_code == 200
 
 
+def test_the_page_of_reports_says_how_many_it_leaves_out(
+    anna: User, administrator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.moderation.views.MAX_REPORTS", 2)
+    episode = ended_episode(anna)
+    for number in range(2):
+        Report.objects.create(kind="episode", key=episode.pk, reason=f"reason {number}")
+    assert "older report" not in administrator.get("/reports/").content.decode()
+    Report.objects.create(kind="episode", key=episode.pk, reason="reason 2")
+    page = " ".join(administrator.get("/reports/").content.decode().split())
+    assert "These are the 2 newest. 1 older report will appear here as you decide about these." in page
+    assert "reason 2" in page
+    assert "reason 0" not in page
+
+
 def test_reports_are_limited_by_person_and_by_address(anna: User, settings: Settings) -> None:
     settings.REPORTS_PER_HOUR = 2
     address = f"/reports/report/episode/{ended_episode(anna).pk}/"

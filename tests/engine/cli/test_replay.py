@@ -135,7 +135,13 @@ def test_a_file_without_episodes_is_refused(run: Run, tmp_path: Path, content: s
 
 def test_a_cut_file_is_refused_where_it_is_cut(run: Run, tmp_path: Path, data: dict) -> None:
     path = write(tmp_path / "cut.jsonl", data, data)
-    path.write_text(path.read_text("utf-8")[:-40], "utf-8")
+    whole = path.read_text("utf-8")
+    path.write_text(whole[:-40], "utf-8")
+    code, _, err = run("replay", path)
+    assert code == 2
+    assert "ends in the middle of line 2" in err
+    assert "run the evaluation that wrote the file again" in err
+    path.write_text(whole[:-40] + "\n", "utf-8")
     code, _, err = run("replay", path)
     assert code == 2
     assert "line 2 is not JSON" in err

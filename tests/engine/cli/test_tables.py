@@ -6,7 +6,8 @@ import pytest
 
 from gem import cli
 from gem.cli import envs
-from gem.cli.output.tables import printable, table
+from gem.cli.output.tables import table
+from gem.cli.output.terminal import printable
 from gem.client.errors import api_error
 
 
