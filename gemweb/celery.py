@@ -1,12 +1,16 @@
 """The Celery application. Its messages only wake workers; the work itself is stored in Postgres."""
 
 import os
+import sys
+from typing import Any
 
 from celery import Celery
+from celery.signals import task_postrun, task_prerun
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gemweb.settings")
 
 from django.conf import settings
+from django.db import close_old_connections
 
 WORK = ["workers.evaluate", "workers.train", "workers.uploads", "workers.verify", "workers.lens", "workers.webhooks"]
 WORK += [
@@ -53,6 +57,7 @@ app.conf.update(
         "curves.*": {"queue": "verify"},
         "reap.*": {"queue": "reap"},
     },
+    CELERY_DB_REUSE_MAX=sys.maxsize,  # or each task closes the whole pool, and opens another one
     beat_scheduler="gemweb.schedule:Scheduler",
     beat_schedule={
         "reap": {
@@ -74,3 +79,11 @@ app.conf.update(
         "tidy": {"task": "reap.tidy", "schedule": 3600.0, "options": {"expires": 3600.0}},
     },
 )
+
+
+@task_prerun.connect
+@task_postrun.connect
+def return_connections(sender: Any, **_: Any) -> None:
+    """Give the connection to Postgres back to the pool of this process."""
+    if not sender.request.is_eager:  # an eager task is part of what its caller does
+        close_old_connections()

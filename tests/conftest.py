@@ -23,7 +23,7 @@ from _pytest.fixtures import reorder_items
 from pytest_django import DjangoDbBlocker
 
 from apps.garbage import leave_out_what_is_loaded
-from tests import scheduling, services
+from tests import messages, scheduling, services
 from tests.browser import FLAGS, MISSING, find_browser
 from tests.stack_room import with_room
 
@@ -57,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
             _start_services(config, shared_only=True)
         return
     gc.disable()  # nothing that is imported and collected is garbage; on again when that is done
+    messages.send_less(config)
     if not needs_services:
         return
     state = tempfile.TemporaryDirectory(prefix="gemweb-test-state-")

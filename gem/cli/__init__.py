@@ -139,11 +139,12 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    if not (sys.argv[1:] if argv is None else argv):
+    words = sys.argv[1:] if argv is None else argv
+    if not words:
         _parser().print_help(sys.stderr)
         return 2
     _replace_what_cannot_be_printed()
-    arguments = vars(_parser().parse_args(argv))
+    arguments = vars(_parser(words[0]).parse_args(words))
     command, modules = arguments.pop("command"), arguments.pop("module")
     if command in ("check", "play", "verify"):
         arguments["modules"] = modules  # check and verify pass them to other processes, play prints them
@@ -198,11 +199,14 @@ def _replace_what_cannot_be_printed() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _parser() -> Parser:
+def _parser(first: str = "") -> Parser:
+    """The parser of the command that the first word names, or of all of them, which takes longer than many run."""
     parser = Parser(prog="gemweb", description="Environments for language-model agents.")
     parser.add_argument("--version", action="version", version=f"gemweb {gem.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (module, text) in COMMANDS.items():
+    names = [first] if first in COMMANDS else COMMANDS
+    for name in names:
+        module, text = COMMANDS[name]
         command_parser = commands.add_parser(name, help=text, description=text)
         command_parser.add_argument(
             "--module", action="append", default=[], help="import this module first; it registers environments"

@@ -1,13 +1,21 @@
-"""The connections of web, play and worker processes are limited, at both ends; those of commands are not."""
+"""The connections of web, play and worker processes are limited, at both ends; those of commands are not.
+
+A process of a worker keeps its pool of them from task to task.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery.fixups.django import DjangoWorkerFixup
+from celery.signals import task_postrun, task_prerun
+from django.db import connection
 
+from gemweb.celery import app
 from tests import warm
 from tests.services import ROOT
 from tests.workers.processes import environment
@@ -70,3 +78,18 @@ def test_a_command_takes_as_long_as_it_takes() -> None:
     assert found["transaction_timeout"] == found["idle_in_transaction_session_timeout"] == "0"
     assert found["application_name"] != "gemweb"
     assert found["tcp_user_timeout"] == "9000"
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_task_gives_its_connection_back_and_closes_no_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = list[str]()
+    monkeypatch.setattr(connection, "close_pool", lambda: closed.append(connection.alias))
+    task = next(iter(app.tasks.values()))
+    celery = DjangoWorkerFixup(app)  # what Celery does in each process of a worker
+    celery.worker = SimpleNamespace(pool_cls="prefork")
+    for signal, of_celery in ((task_prerun, celery.on_task_prerun), (task_postrun, celery.on_task_postrun)):
+        connection.ensure_connection()
+        of_celery(sender=task)
+        signal.send(sender=task)
+        assert connection.connection is None, signal
+    assert closed == []
