@@ -149,8 +149,9 @@ class Crosswords(Game):
         if num_words is not None and not 1 <= num_words <= MAX_WORDS:
             raise InvalidArgument(f"num_words must be from 1 to {MAX_WORDS}, not {num_words}.")
         min_turns = MIN_TURNS_PER_WORD * (num_words or 3)
-        if max_turns is not None and max_turns < min_turns:
-            raise InvalidArgument(f"max_turns must be at least {min_turns} for these words, not {max_turns}.")
+        turns = RANDOM_TURNS if max_turns is None else max_turns
+        if turns < min_turns:
+            raise InvalidArgument(f"max_turns must be at least {min_turns} for these words, not {turns}.")
         self.config = Config(hardcore, max_turns, num_words)
         self.max_turns = max_turns or 0
         self.data_hash = CLUES_HASH
