@@ -217,6 +217,17 @@ def test_recorded_episodes_are_executed_again(tmp_path: Path) -> None:
     assert verify_stored(next(episode_files.read(file))) is not None
 
 
+def test_what_a_killed_writer_left_of_an_episode_is_removed(tmp_path: Path) -> None:
+    file = tmp_path / "episodes.jsonl"
+    env = RecordEpisodes(gem.make("game:GuessTheNumber-v0-easy"), file)
+    for seed in range(4):
+        env.reset(seed=seed)
+        env.step("no number")
+        if seed < 2:
+            file.write_bytes(file.read_bytes()[: (-1, -99)[seed]])
+    assert [one.record.identity.seed for one in episode_files.read(file)] == [0, 2, 3]
+
+
 def test_an_environment_that_breaks_is_recorded_as_failed(tmp_path: Path) -> None:
     file = tmp_path / "episodes.jsonl"
     env = gem.make(HARD)

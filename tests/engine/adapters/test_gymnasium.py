@@ -80,7 +80,11 @@ def test_episodes_with_options_follow_from_the_seed_before_them() -> None:
 
 def test_the_environment_of_an_episode_with_options_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     env, closed = gymnasium.make(ENV_ID).unwrapped, []
-    monkeypatch.setattr(type(env.gem_env), "close", lambda own: closed.append(own))
+
+    def note(own: gem.Env) -> None:
+        closed.append(own)
+
+    monkeypatch.setattr(type(env.gem_env), "close", note)
     first = env.reset(options={"max_number": 3}) and env.gem_env
     second = env.reset(options={"max_number": 3}) and env.gem_env
     env.reset()
