@@ -59,6 +59,8 @@ class GuessTheNumber(Game):
         super().__init__(seed)
         if min_number is not None and max_number is not None and not 0 <= min_number < max_number:
             raise InvalidArgument(f"min_number must be from 0 to below max_number, not {min_number} and {max_number}.")
+        if min_number is not None and min_number < 0:
+            raise InvalidArgument(f"min_number must be at least 0, not {min_number}: a guess has no sign.")
         if min_number is None and max_number is not None and max_number < 2:
             raise InvalidArgument(f"max_number must be at least 2 if min_number is drawn, not {max_number}.")
         if max_turns is not None and max_turns < 1:

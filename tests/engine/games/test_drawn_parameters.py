@@ -26,6 +26,7 @@ def test_a_number_that_is_drawn_is_within_a_range_whose_end_is_given(max_number:
     ("env_id", "arguments", "message"),
     [
         ("game:GuessTheNumber-v0-random", {"max_number": 1}, "at least 2"),
+        ("game:GuessTheNumber-v0-random", {"min_number": -5}, "at least 0"),
         ("game:Minesweeper-v0-random", {"rows": 3, "cols": 3}, "no place for a mine"),
         ("game:Minesweeper-v0-random", {"rows": 2, "cols": 2}, "no place for a mine"),
         ("game:Crosswords-v0-random", {"num_words": 5, "hardcore": True}, "at least 25 for these words, not 20"),
