@@ -73,12 +73,16 @@ class Completion:
             counts = (data["usage"].get(name) for name in ("prompt_tokens", "completion_tokens"))
             self.is_counted = all(_is_count(count) for count in counts) and self.usage.tokens_in > 0
         choices = data.get("choices")
+        if choices is None and ("choices" in data or isinstance(data.get("usage"), dict)):
+            return False  # some servers count the tokens in a chunk without choices
         if not isinstance(choices, list):
             raise ValueError("no choices")
         if not choices:
             return False
         choice = choices[0]
         message = choice.get("message", choice.get("delta")) if isinstance(choice, dict) else None
+        if message is None and isinstance(choice, dict) and "delta" in choice:
+            message = {}  # of the last chunk from Azure
         if not isinstance(message, dict):
             raise ValueError("no message")
         self.choice_count += 1

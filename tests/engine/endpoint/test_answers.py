@@ -65,11 +65,21 @@ def test_answers_in_parts_are_put_together() -> None:
     assert completion.text == "a"
 
 
-@pytest.mark.parametrize("data", [{}, {"choices": 1}, {"choices": ["x"]}, {"choices": [{"message": 3}]},
+@pytest.mark.parametrize("data", [{}, {"choices": 1}, {"choices": [{"message": None}]}, {"choices": ["x"]}, {"choices": [{"message": 3}]},
                                   {"choices": [{"message": {"tool_calls": [3]}}]}])  # fmt: skip
 def test_what_is_no_completion_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(ValueError):
         Completion().add(data)
+
+
+@pytest.mark.parametrize("counted", [{"choices": []}, {"choices": None}, {}])
+@pytest.mark.parametrize("last", [{"delta": {}}, {"delta": None}])
+def test_the_ends_of_streams_are_understood(last: dict[str, object], counted: dict[str, object]) -> None:
+    completion = Completion()
+    assert completion.add({"choices": [{"delta": {"content": "a"}}]})
+    assert not completion.add({"choices": [{**last, "finish_reason": "stop"}]})
+    assert not completion.add({**counted, "usage": {"prompt_tokens": 3, "completion_tokens": 1}})
+    assert (completion.text, completion.finish_reason, tuple(completion.usage)) == ("a", "stop", (3, 1, 0))
 
 
 def streamed(*pieces: tuple[int, str | None, str | None, str]) -> list[tuple[str, str]]:
