@@ -65,8 +65,17 @@ def test_answers_in_parts_are_put_together() -> None:
     assert completion.text == "a"
 
 
-@pytest.mark.parametrize("data", [{}, {"choices": 1}, {"choices": [{"message": None}]}, {"choices": ["x"]}, {"choices": [{"message": 3}]},
-                                  {"choices": [{"message": {"tool_calls": [3]}}]}])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"choices": 1},
+        {"choices": ["x"]},
+        {"choices": [{"message": 3}]},
+        {"choices": [{"message": None}]},
+        {"choices": [{"message": {"tool_calls": [3]}}]},
+    ],
+)
 def test_what_is_no_completion_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(ValueError):
         Completion().add(data)
