@@ -29,7 +29,6 @@ def test_a_number_that_is_drawn_is_within_a_range_whose_end_is_given(max_number:
         ("game:GuessTheNumber-v0-random", {"min_number": -5}, "at least 0"),
         ("game:Minesweeper-v0-random", {"rows": 3, "cols": 3}, "no place for a mine"),
         ("game:Minesweeper-v0-random", {"rows": 2, "cols": 2}, "no place for a mine"),
-        ("game:Crosswords-v0-random", {"num_words": 5, "hardcore": True}, "at least 25 for these words, not 20"),
     ],
 )
 def test_what_no_episode_could_be_drawn_with_is_refused(env_id: str, arguments: dict[str, Any], message: str) -> None:
@@ -44,3 +43,10 @@ def test_the_smallest_boards_of_minesweeper_can_be_opened_anywhere(rows: int, co
         for col in range(cols):
             env.reset(seed=0)
             assert "You opened" in env.step(f"\\boxed{{reveal {row} {col}}}")[0]
+
+
+@pytest.mark.parametrize(("num_words", "max_turns"), [(4, 20), (5, 25), (8, 40)])
+def test_many_words_of_a_crossword_get_more_turns(num_words: int, max_turns: int) -> None:
+    env = gem.make("game:Crosswords-v0-random", num_words=num_words, hardcore=True)
+    env.reset(seed=0)
+    assert env.max_turns == max_turns >= len(env.get_state()["solution"].replace(".", ""))
