@@ -27,8 +27,8 @@ class RecordEpisodes(EnvWrapper):
         agent: the name of the agent that plays, for readers of the file.
 
     Raises:
-        InvalidArgument: if the environment was not made by `gem.make`, or a wrapper inside has no name, so that
-            nobody could make the same again.
+        InvalidArgument: if the environment was not made by `gem.make`, or of plain data, or a wrapper inside has no
+            name, so that nobody could make the same again.
     """
 
     def __init__(self, env: Env, path: str | Path, agent: str = "") -> None:
@@ -37,6 +37,13 @@ class RecordEpisodes(EnvWrapper):
         if env.unwrapped.spec is None:
             raise InvalidArgument("Only an environment made by gem.make can be recorded: its id names it.")
         self._wrappers = describe(env)
+        try:
+            json.dumps(env.unwrapped.env_kwargs, default=plain_value)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(
+                f"{env.unwrapped.spec.id} cannot be recorded, because an argument of it is no plain data: {error}. Give "
+                "a path as text and a tool by its registered name."
+            ) from error
         self._first: tuple[str, Info] | None = None
         self._turns: list[tuple[str, str, float, Info]] = []
         self.episodes = 0
