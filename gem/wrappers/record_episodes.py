@@ -41,8 +41,8 @@ class RecordEpisodes(EnvWrapper):
             json.dumps(env.unwrapped.env_kwargs, default=plain_value)
         except (TypeError, ValueError) as error:
             raise InvalidArgument(
-                f"{env.unwrapped.spec.id} cannot be recorded, because an argument of it is no plain data: {error}. Give "
-                "a path as text and a tool by its registered name."
+                f"{env.unwrapped.spec.id} cannot be recorded, because an argument of it is no plain data: {error}. "
+                "Give a path as text and a tool by its registered name."
             ) from error
         self._first: tuple[str, Info] | None = None
         self._turns: list[tuple[str, str, float, Info]] = []

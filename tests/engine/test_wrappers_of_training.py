@@ -250,7 +250,7 @@ def test_what_cannot_be_made_again_is_not_recorded(tmp_path: Path) -> None:
         RecordEpisodes(Echo(), file)
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"problem": "1 + 1?", "answer": "2"}\n')
-    with pytest.raises(InvalidArgument, match="GSM8K cannot be recorded.*PosixPath.*a path as text"):
+    with pytest.raises(InvalidArgument, match=r"GSM8K cannot be recorded.*PosixPath.*a path as text"):
         RecordEpisodes(gem.make("math:GSM8K", dataset=rows), file)
     RecordEpisodes(gem.make("math:GSM8K", dataset=str(rows)), file)
     with pytest.raises(UsageError, match="cannot be written"):
