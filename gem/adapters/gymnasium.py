@@ -65,11 +65,9 @@ class GymnasiumEnv(gymnasium.Env[str, str]):
         """Begin an episode; `options` are arguments of the environment for this episode only."""
         super().reset(seed=seed)
         self._leave_own_env()
-        if options:
+        if options:  # then the environment is another one, which has no earlier episode to draw a seed from
             self.gem_env = self._default_env.spawn(**options)
-            seed = (
-                int(self.np_random.integers(2**53)) if seed is None else seed
-            )  # it has no earlier episode to draw from
+            seed = int(self.np_random.integers(2**53)) if seed is None else seed
         observation, info = self.gem_env.reset(seed=seed)
         return self._join_suffix(observation, info), info
 

@@ -41,7 +41,7 @@ def action_of(calls: Sequence[FunctionCall]) -> str:
     for call in calls:
         if call.name == ACT:
             action = call.parse_arguments().get("action", "")
-            is_json = isinstance(action, dict | list)  # for a text of JSON, some models send what it says
+            is_json = isinstance(action, dict | list)  # some models send the object itself, not its text
             return json.dumps(action, ensure_ascii=False) if is_json else str(action)
     return "\n".join(
         f'<tool_call>{{"name": {json.dumps(call.name)}, "arguments": {json.dumps(call.parse_arguments())}}}</tool_call>'

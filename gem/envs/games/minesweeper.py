@@ -74,7 +74,7 @@ class Minesweeper(Game):
         if not max_mines:
             raise InvalidArgument(
                 f"A board of {rows} rows and {cols} columns has no place for a mine away from the first opening: at "
-                "least one side must be 4."
+                "least one side must be 4 or more."
             )
         if num_mines is not None and not 1 <= num_mines <= max_mines:
             raise InvalidArgument(

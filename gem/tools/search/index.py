@@ -206,7 +206,7 @@ def _scored(bm25s: Any, texts: Sequence[str]) -> Any:
     bm25, tokens = bm25s.BM25(k1=K1, b=B, method="lucene"), _tokenize(texts)
     if not any(tokens):
         raise InvalidArgument(
-            "The passages have no word to search for: the commonest and those of one letter are none."
+            "The passages have no word to search for: the commonest words and those of one letter do not count."
         )
     bm25.index(tokens, show_progress=False)
     return bm25
