@@ -64,7 +64,10 @@ class GymnasiumEnv(gymnasium.Env[str, str]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode; `options` are arguments of the environment for this episode only."""
         super().reset(seed=seed)
-        self.gem_env = self._default_env.spawn(**options) if options else self._default_env
+        self._leave_own_env()
+        if options:  # then the environment is another one, which has no earlier episode to draw a seed from
+            self.gem_env = self._default_env.spawn(**options)
+            seed = int(self.np_random.integers(2**53)) if seed is None else seed
         observation, info = self.gem_env.reset(seed=seed)
         return self._join_suffix(observation, info), info
 
@@ -79,7 +82,14 @@ class GymnasiumEnv(gymnasium.Env[str, str]):
 
     def close(self) -> None:
         """Release the resources of the environment."""
+        self._leave_own_env()
         self._default_env.close()
+
+    def _leave_own_env(self) -> None:
+        """Close the environment of an episode that had arguments of its own."""
+        if self.gem_env is not self._default_env:
+            self.gem_env.close()
+            self.gem_env = self._default_env
 
     def _join_suffix(self, observation: str, info: dict[str, Any]) -> str:
         self._text = "\n\n".join(part for part in (observation, str(info.get("suffix", ""))) if part)

@@ -139,6 +139,7 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    _open_closed_streams()
     words = sys.argv[1:] if argv is None else argv
     if not words:
         _parser().print_help(sys.stderr)
@@ -190,6 +191,13 @@ def _hint(error: GemError, command: str, arguments: Mapping[str, Any], modules: 
 
         return "" if find_login(arguments.get("url")).token else GUEST_HINT
     return ""
+
+
+def _open_closed_streams() -> None:
+    """Read nothing, and write to nowhere, where somebody has started the program without a standard stream (`>&-`)."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (for the whole program)
 
 
 def _replace_what_cannot_be_printed() -> None:

@@ -27,8 +27,9 @@ def aliases(reference: object) -> list[str]:
     """The answers that a reference accepts.
 
     A list or an array stands for its members, and so does a string that is a Python list of strings, as some tables
-    store it.
+    store it. A number of NumPy is a number.
     """
+    reference = reference.tolist() if hasattr(reference, "tolist") else reference
     if isinstance(reference, str):
         if reference.startswith(("['", '["')) and reference.endswith("]"):
             try:
@@ -36,9 +37,7 @@ def aliases(reference: object) -> list[str]:
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 return [reference]
         return [reference]
-    if isinstance(reference, Sequence) or hasattr(reference, "tolist"):
-        return [str(item) for item in reference]  # type: ignore[attr-defined]
-    return [str(reference)]
+    return [str(item) for item in reference] if isinstance(reference, Sequence) else [str(reference)]
 
 
 def exact_match(answer: str, references: str | Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -91,7 +91,11 @@ def grade(answer: str, reference: Reference) -> Grade:
 
 
 def alternatives(reference: Reference) -> list[str]:
-    """The strings that a reference accepts. A string that is a Python list of strings stands for its members."""
+    """The strings that a reference accepts. A string that is a Python list of strings stands for its members.
+
+    Numbers and arrays of NumPy stand for what they contain.
+    """
+    reference = reference.tolist() if hasattr(reference, "tolist") else reference
     if isinstance(reference, str):
         text = reference.strip()
         if text.startswith(("['", '["')):
@@ -102,9 +106,9 @@ def alternatives(reference: Reference) -> list[str]:
             if isinstance(items, list) and items and all(isinstance(item, str) for item in items):
                 return [str(item) for item in items]
         return [reference]
-    if isinstance(reference, int | float):
+    if isinstance(reference, int | float) and not isinstance(reference, bool):
         return [str(int(reference)) if reference == int(reference) else repr(reference)]
-    return [str(item) for item in reference]
+    return [str(item) for item in reference] if isinstance(reference, Iterable) else [str(reference)]
 
 
 def tidy_for_judge(text: str) -> str:

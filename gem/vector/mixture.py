@@ -24,6 +24,7 @@ from gem.core import Env, Info, State, Step, reading_state
 from gem.errors import EpisodeOver, InvalidArgument
 from gem.factory import make_wrapped
 from gem.rng import pack_generator, unpack_generator
+from gem.tools.schema import FunctionSchema
 from gem.validation.messages import error_sentence
 from gem.validation.whole import Whole
 from gem.views import TextView, View
@@ -239,6 +240,11 @@ class MixtureEnv(Env):
         if self._part_index is None:
             raise EpisodeOver("There is no episode yet; call reset() first.")
         return self._part_env(self._part_index)
+
+    @property
+    def tool_schemas(self) -> list[FunctionSchema]:
+        """The functions that may be called in the present episode (see `ToolEnvWrapper.tool_schemas`)."""
+        return [] if self._part_index is None else getattr(self.current, "tool_schemas", [])
 
     def _part_env(self, part_index: int) -> Env:
         if part_index not in self._part_envs:

@@ -220,7 +220,10 @@ class ShardVectorEnv(VectorEnv):
             for shard in self._shards:
                 shard.launch()
             for shard in self._shards:
-                shard.begin()
+                try:
+                    shard.begin()
+                except (EOFError, OSError) as error:
+                    raise _ended_early_error(shard.slots) from error
         except BaseException:
             self.close()
             raise
@@ -306,6 +309,17 @@ class ShardVectorEnv(VectorEnv):
             is_over = {i: state["ended"] for i, state in enumerate(argument)}
         for i, over in is_over.items():
             self._awaits_reset[first_slot + i] = over and self.autoreset_mode is AutoresetMode.DISABLED
+
+
+def _ended_early_error(slots: range) -> EnvironmentFailure:
+    """The exception to raise when a new process ends instead of answering."""
+    message = f"The process of slots {slots[0]} to {slots[-1]} ended before its environments were made."
+    if not can_fork():
+        message += (
+            " Each process imports the main module of your program first, which must not make a vector then: do that "
+            'in a block `if __name__ == "__main__":`.'
+        )
+    return EnvironmentFailure(message)
 
 
 def can_fork() -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gem.core import Env, EnvWrapper, Info, State, Step
 from gem.errors import InvalidArgument, UsageError
@@ -17,15 +19,16 @@ class RecordEpisodes(EnvWrapper):
     """Adds every episode that ends to a file, as `gem.records.episode_files` writes them.
 
     What is recorded is what passes through this place: put it outside the wrappers that belong to the episode.
-    An episode that is left before its end is not written. Several environments may write to the same file.
+    An episode that is left before its end is not written. Several environments may write to the same file; what a
+    killed one has left of a line is removed before the next.
 
     Args:
         path: the file; it is made with the first episode.
         agent: the name of the agent that plays, for readers of the file.
 
     Raises:
-        InvalidArgument: if the environment was not made by `gem.make`, or a wrapper inside has no name, so that
-            nobody could make the same again.
+        InvalidArgument: if the environment was not made by `gem.make`, or of plain data, or a wrapper inside has no
+            name, so that nobody could make the same again.
     """
 
     def __init__(self, env: Env, path: str | Path, agent: str = "") -> None:
@@ -34,6 +37,13 @@ class RecordEpisodes(EnvWrapper):
         if env.unwrapped.spec is None:
             raise InvalidArgument("Only an environment made by gem.make can be recorded: its id names it.")
         self._wrappers = describe(env)
+        try:
+            json.dumps(env.unwrapped.env_kwargs, default=plain_value)
+        except (TypeError, ValueError) as error:
+            raise InvalidArgument(
+                f"{env.unwrapped.spec.id} cannot be recorded, because an argument of it is no plain data: {error}. "
+                "Give a path as text and a tool by its registered name."
+            ) from error
         self._first: tuple[str, Info] | None = None
         self._turns: list[tuple[str, str, float, Info]] = []
         self.episodes = 0
@@ -78,9 +88,13 @@ class RecordEpisodes(EnvWrapper):
             max_turns=self.env.max_turns,
             **ended,
         )
+        line = episode_files.episode_line(record, self.agent)
         try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(episode_files.episode_line(record, self.agent))
+            with self.path.open("ab") as file:
+                _lock(file)
+                if not _ends_with_a_line(self.path):
+                    episode_files.repair_last_line(self.path)
+                file.write(line.encode())
         except OSError as error:
             raise UsageError(f"{self.path} cannot be written: {error.strerror}.") from error
         self.episodes += 1
@@ -106,3 +120,22 @@ class RecordEpisodes(EnvWrapper):
         self._first = None if first is None else (first[0], first[1])
         self._turns = [(turn[0], turn[1], turn[2], turn[3]) for turn in state["turns"]]
         self.episodes = state["episodes"]
+
+
+def _lock(file: BinaryIO) -> None:
+    """Let nobody else write to a file until it is closed, where the system and the file system can."""
+    try:
+        import fcntl  # noqa: PLC0415 (not on Windows)
+    except ImportError:
+        return
+    with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _ends_with_a_line(path: Path) -> bool:
+    """Whether a file is empty or ends with a line break; true of what is no file, such as a pipe."""
+    if not path.is_file() or not path.stat().st_size:
+        return True
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"

@@ -10,6 +10,7 @@ import pytest
 
 import gem
 from gem.agents import make_agent
+from gem.agents.endpoint.functions import functions_of
 from gem.check import check
 from gem.envs.games.guess_the_number import GuessTheNumber
 from gem.errors import EpisodeOver, InvalidArgument, UnknownEnvironment
@@ -265,6 +266,15 @@ def test_a_mixture_has_the_tools_of_its_parts(mixture, part: dict[str, Any], too
         gem.register_mixture(NAME, {"parts": [{"env_id": "game:Wordle-v0-easy"}, part]})
     assert gem.spec(NAME).tools == tools
     assert "tools" not in gem.spec(NAME).kwargs, "make puts none around it"
+
+
+def test_a_model_is_offered_the_functions_of_the_part_that_is_played(mixture) -> None:
+    tooled = {"env_id": EASY, "kwargs": {"tools": ["python"], "tool_format": "native"}}
+    env = wrap(mixture(parts=[tooled, {"env_id": "game:Wordle-v0-easy"}]), [{"name": "episode_tracking"}])
+    assert [function["function"]["name"] for function in functions_of(env)] == ["act"]
+    for seed in range(20):
+        expected = ["act", "python"] if env.reset(seed=seed)[1]["env_id"] == EASY else ["act"]
+        assert [function["function"]["name"] for function in functions_of(env)] == expected
 
 
 WAYS = ("left", "up", "right", "down")

@@ -217,6 +217,17 @@ def test_recorded_episodes_are_executed_again(tmp_path: Path) -> None:
     assert verify_stored(next(episode_files.read(file))) is not None
 
 
+def test_what_a_killed_writer_left_of_an_episode_is_removed(tmp_path: Path) -> None:
+    file = tmp_path / "episodes.jsonl"
+    env = RecordEpisodes(gem.make("game:GuessTheNumber-v0-easy"), file)
+    for seed in range(4):
+        env.reset(seed=seed)
+        env.step("no number")
+        if seed < 2:
+            file.write_bytes(file.read_bytes()[: (-1, -99)[seed]])
+    assert [one.record.identity.seed for one in episode_files.read(file)] == [0, 2, 3]
+
+
 def test_an_environment_that_breaks_is_recorded_as_failed(tmp_path: Path) -> None:
     file = tmp_path / "episodes.jsonl"
     env = gem.make(HARD)
@@ -237,6 +248,11 @@ def test_what_cannot_be_made_again_is_not_recorded(tmp_path: Path) -> None:
         RecordEpisodes(chat, file)
     with pytest.raises(InvalidArgument, match=r"gem\.make"):
         RecordEpisodes(Echo(), file)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"problem": "1 + 1?", "answer": "2"}\n')
+    with pytest.raises(InvalidArgument, match=r"GSM8K cannot be recorded.*PosixPath.*a path as text"):
+        RecordEpisodes(gem.make("math:GSM8K", dataset=rows), file)
+    RecordEpisodes(gem.make("math:GSM8K", dataset=str(rows)), file)
     with pytest.raises(UsageError, match="cannot be written"):
         random_episode(RecordEpisodes(gem.make(HARD), tmp_path / "no" / "folder"), 1)
 

@@ -31,6 +31,8 @@ class FunctionCall:
     name: str = ""
     arguments: str = ""
     """The arguments as JSON, as far as they have arrived while streaming."""
+    id: str = ""
+    """The server's id of the call; empty if it gives none."""
 
     def parse_arguments(self) -> dict[str, Any]:
         """Return the arguments. If they are not a JSON object, the whole string becomes the argument `action`."""
@@ -48,6 +50,8 @@ class Completion:
     text: str = ""
     reasoning: str = ""
     calls: dict[int, FunctionCall] = field(default_factory=dict)
+    call_keys: dict[int, int] = field(default_factory=dict)
+    """For each index of the server, the key in `calls` of the last call with it."""
     finish_reason: str = ""
     model: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -69,12 +73,16 @@ class Completion:
             counts = (data["usage"].get(name) for name in ("prompt_tokens", "completion_tokens"))
             self.is_counted = all(_is_count(count) for count in counts) and self.usage.tokens_in > 0
         choices = data.get("choices")
+        if choices is None and ("choices" in data or isinstance(data.get("usage"), dict)):
+            return False  # some servers count the tokens in a chunk without choices
         if not isinstance(choices, list):
             raise ValueError("no choices")
         if not choices:
             return False
         choice = choices[0]
         message = choice.get("message", choice.get("delta")) if isinstance(choice, dict) else None
+        if message is None and isinstance(choice, dict) and "delta" in choice:
+            message = {}  # of the last chunk from Azure
         if not isinstance(message, dict):
             raise ValueError("no message")
         self.choice_count += 1
@@ -98,11 +106,22 @@ class Completion:
         function = item.get("function") if isinstance(item, dict) else None
         if not isinstance(function, dict):
             raise ValueError("no function")
-        index = item.get("index", place)
-        call = self.calls.setdefault(index if isinstance(index, int) else place, FunctionCall())
-        call.name += _text(function.get("name"))
+        index, name, call_id = item.get("index", place), _text(function.get("name")), _text(item.get("id"))
+        call = self._call_at(index if isinstance(index, int) else place, call_id, begins=bool(name))
+        call.name += name
         arguments = function.get("arguments")
         call.arguments += json.dumps(arguments) if isinstance(arguments, dict) else _text(arguments)
+
+    def _call_at(self, index: int, call_id: str, *, begins: bool) -> FunctionCall:
+        """Return the call with this index, which is another one if it begins with another id.
+
+        Ollama and some gateways to Gemini stream all calls of a completion with the index 0.
+        """
+        key = self.call_keys.get(index)
+        if key is None or (begins and call_id and self.calls[key].id not in ("", call_id)):
+            key = self.call_keys[index] = index if index not in self.calls else max(self.calls) + 1
+            self.calls[key] = FunctionCall(id=call_id)
+        return self.calls[key]
 
     def split_reasoning(self) -> tuple[str, str]:
         """Return the text without reasoning, and the reasoning, from its own field or a `<think>` block in the text.

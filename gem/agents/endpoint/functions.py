@@ -40,7 +40,9 @@ def action_of(calls: Sequence[FunctionCall]) -> str:
     """
     for call in calls:
         if call.name == ACT:
-            return str(call.parse_arguments().get("action", ""))
+            action = call.parse_arguments().get("action", "")
+            is_json = isinstance(action, dict | list)  # some models send the object itself, not its text
+            return json.dumps(action, ensure_ascii=False) if is_json else str(action)
     return "\n".join(
         f'<tool_call>{{"name": {json.dumps(call.name)}, "arguments": {json.dumps(call.parse_arguments())}}}</tool_call>'
         for call in calls

@@ -37,7 +37,7 @@ MAX_WORDS = 8
 MIN_TURNS_PER_WORD = 5
 """With this many turns for each word, boards with no more letters than turns always exist."""
 RANDOM_TURNS = 20
-"""The turn limit of the `random` difficulty."""
+"""The turn limit of the `random` difficulty, for up to four words."""
 VOID, UNKNOWN = ".", "_"
 MAX_DIGITS = 4
 """A number with more digits is outside of every board."""
@@ -125,7 +125,8 @@ def _is_free(option: PlacedWord, cells: Cells) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """`hardcore` None draws easy or hard words for each episode; `max_turns` None means 20, `num_words` None 3."""
+    """`hardcore` None draws easy or hard words for each episode; `num_words` None means 3, `max_turns` None 20 or, for
+    more than four words, five for each."""
 
     hardcore: bool | None
     max_turns: int | None
@@ -172,7 +173,8 @@ class Crosswords(Game):
         config, rng = self.config, self.rng
         hard = randbelow(rng, 2) == 1 if config.hardcore is None else config.hardcore
         count = 3 if config.num_words is None else config.num_words
-        self.max_turns = RANDOM_TURNS if config.max_turns is None else config.max_turns
+        turns = max(RANDOM_TURNS, MIN_TURNS_PER_WORD * count)  # more words hardly ever fit into fewer turns
+        self.max_turns = turns if config.max_turns is None else config.max_turns
         entries = clues(hard)
         while True:
             placed_words = lay_out(entries, count, rng)

@@ -59,6 +59,10 @@ class GuessTheNumber(Game):
         super().__init__(seed)
         if min_number is not None and max_number is not None and not 0 <= min_number < max_number:
             raise InvalidArgument(f"min_number must be from 0 to below max_number, not {min_number} and {max_number}.")
+        if min_number is not None and min_number < 0:
+            raise InvalidArgument(f"min_number must be at least 0, not {min_number}: a guess has no sign.")
+        if min_number is None and max_number is not None and max_number < 2:
+            raise InvalidArgument(f"max_number must be at least 2 if min_number is drawn, not {max_number}.")
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         self.config = Config(min_number, max_number, max_turns)
@@ -69,6 +73,8 @@ class GuessTheNumber(Game):
     def _draw(self) -> None:
         config = self.config
         low = randint(self.rng, 1, 10) if config.min_number is None else config.min_number
+        if config.max_number is not None:
+            low = min(low, config.max_number - 1)
         high = randint(self.rng, low + 5, low + 50) if config.max_number is None else config.max_number
         self.min_number, self.max_number = low, high
         self.max_turns = math.ceil(math.sqrt(high - low)) + 1 if config.max_turns is None else config.max_turns

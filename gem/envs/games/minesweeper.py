@@ -71,6 +71,11 @@ class Minesweeper(Game):
         if max_turns is not None and max_turns < 1:
             raise InvalidArgument(f"max_turns must be at least 1, not {max_turns}.")
         max_mines = (rows or 5) * (cols or 5) - min(rows or 5, 3) * min(cols or 5, 3)
+        if not max_mines:
+            raise InvalidArgument(
+                f"A board of {rows} rows and {cols} columns has no place for a mine away from the first opening: at "
+                "least one side must be 4 or more."
+            )
         if num_mines is not None and not 1 <= num_mines <= max_mines:
             raise InvalidArgument(
                 f"num_mines must be from 1 to {max_mines}, so that the first opening can be free of mines, "

@@ -6,6 +6,7 @@ which is in `data_hash` and in the first info. Seeds 0 to n - 1 cover all n rows
 
 from __future__ import annotations
 
+import math
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -115,7 +116,7 @@ class ProblemEnv(Env):
     def _load_problem(self) -> None:
         """Load the row that the seed selects."""
         self.problem, self._num_random_actions = self.dataset[self.row], 0
-        if self.question_key not in self.problem or self.answer_key not in self.problem:
+        if any(_is_missing(self.problem.get(key)) for key in (self.question_key, self.answer_key)):
             raise InvalidData(f"Row {self.row} of {self.dataset.source} lacks its question or its answer.")
 
     @abstractmethod
@@ -209,6 +210,11 @@ def find_column(name: str, candidates: Sequence[str], columns: Sequence[str], ar
     if not chosen:
         raise InvalidArgument(f"Say with {argument} which of the columns {', '.join(columns)} it is.")
     return chosen
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a table has nothing in this place: no value, or what pandas puts there, which is not a number."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def answer_text(value: Any) -> str:

@@ -203,8 +203,12 @@ def _write(bm25s: Any, corpus: Path, folder: Path) -> None:
 
 
 def _scored(bm25s: Any, texts: Sequence[str]) -> Any:
-    bm25 = bm25s.BM25(k1=K1, b=B, method="lucene")
-    bm25.index(_tokenize(texts), show_progress=False)
+    bm25, tokens = bm25s.BM25(k1=K1, b=B, method="lucene"), _tokenize(texts)
+    if not any(tokens):
+        raise InvalidArgument(
+            "The passages have no word to search for: the commonest words and those of one letter do not count."
+        )
+    bm25.index(tokens, show_progress=False)
     return bm25
 
 
@@ -235,9 +239,15 @@ def _row(corpus: Path, number: int, line: bytes) -> Passage:
         row = json.loads(line)
         if not isinstance(row, dict):
             raise ValueError("it is no JSON object")
-        return passage_of(row)
+        title, text, _ = passage_of(row)
+        return Passage(_storable(title), _storable(text))
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"{corpus}, line {number} is no passage: {error}.") from error
+
+
+def _storable(text: str) -> str:
+    """The text with a question mark for half of a surrogate pair, which a file of UTF-8 cannot have."""
+    return text.encode(errors="replace").decode()
 
 
 def _tokenize(texts: Iterable[str]) -> list[list[str]]:

@@ -68,6 +68,33 @@ def test_options_are_arguments_for_one_episode() -> None:
         env.reset(options={"colour": "red"})
 
 
+def test_episodes_with_options_follow_from_the_seed_before_them() -> None:
+    def begun(seed: int) -> list[object]:
+        env = gymnasium.make(ENV_ID).unwrapped
+        env.reset(seed=seed)
+        return [env.reset(options={"max_number": 10**6})[0] and env.gem_env.seed for _ in range(2)]
+
+    assert begun(7) == begun(7)
+    assert len({*begun(7), *begun(8)}) == 4
+
+
+def test_the_environment_of_an_episode_with_options_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    env, closed = gymnasium.make(ENV_ID).unwrapped, []
+
+    def note(own: gem.Env) -> None:
+        closed.append(own)
+
+    monkeypatch.setattr(type(env.gem_env), "close", note)
+    first = env.reset(options={"max_number": 3}) and env.gem_env
+    second = env.reset(options={"max_number": 3}) and env.gem_env
+    env.reset()
+    assert closed == [first, second]
+    third = env.reset(options={"max_number": 3}) and env.gem_env
+    default = env._default_env
+    env.close()
+    assert closed == [first, second, third, default]
+
+
 def test_arguments_reach_the_environment() -> None:
     assert "from 1 to 99," in gymnasium.make(ENV_ID, max_number=99).reset(seed=1)[0]
     with pytest.raises(InvalidArgument, match="Did you mean max_number"):

@@ -11,6 +11,7 @@ import gem
 from tests.engine.cli.conftest import Run
 
 ROOT = Path(__file__).parents[3]
+ENV_ID = "game:GuessTheNumber-v0-easy"
 
 
 def test_it_lists_every_environment(run: Run) -> None:
@@ -83,6 +84,24 @@ def test_the_list_can_be_cut_off_by_who_reads_it() -> None:
     done = subprocess.run(["/bin/sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("environment")
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("stream", "arguments"),
+    [
+        ("stdin", ["play", ENV_ID, "--seed", "1"]),
+        ("stdout", ["envs", "sokoban"]),
+        ("stderr", ["eval", "--agent", "random", "--env", ENV_ID, "--episodes", "1"]),
+    ],
+)
+def test_it_runs_where_a_standard_stream_is_closed(
+    stream: str, arguments: list[str], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, stream, None)
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    assert bool(out) is (stream != "stdout")
+    getattr(sys, stream).close()
 
 
 def test_it_starts_without_anything_heavy() -> None:

@@ -141,6 +141,8 @@ def test_calls_of_tools_become_the_text_that_environments_read() -> None:
     assert [one["name"] for one in calls_of(action)] == ["python", "search"]
     assert action_of([*calls, FunctionCall("act", '{"action": "\\\\boxed{1}"}')]) == "\\boxed{1}"
     assert action_of([FunctionCall("act", "not JSON")]) == "not JSON"
+    assert action_of([FunctionCall("act", '{"action": {"row": 1, "mark": "é"}}')]) == '{"row": 1, "mark": "é"}'
+    assert action_of([FunctionCall("act", '{"action": 7}')]) == "7"
 
 
 def test_it_sits_in_one_seat_and_reads_only_what_that_seat_may(server: ModelServer, agent_of: MakeAgent) -> None:

@@ -56,3 +56,4 @@ def test_aliases(value: object, listed: list[str]) -> None:
 def test_an_array_of_answers_counts_as_a_list() -> None:
     numpy = pytest.importorskip("numpy")
     assert aliases(numpy.array(["a", "b"])) == ["a", "b"]
+    assert aliases(numpy.int64(5)) == ["5"]

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -81,11 +82,19 @@ def test_most_answers_need_no_sympy(answer: str, reference: str, by: str) -> Non
     assert grade(answer, reference).by == by
 
 
+def test_a_reference_may_be_of_numpy() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert alternatives(numpy.int64(5)) == alternatives(numpy.float64(5)) == alternatives(numpy.array([5])) == ["5"]
+    assert is_correct("\\frac{1}{2}", numpy.float32(0.5))
+
+
 def test_a_reference_may_be_a_number_or_several_texts() -> None:
     assert alternatives(142.0) == ["142"]
     assert alternatives(2.5) == ["2.5"]
     assert alternatives("['0.01\\n', '0.02\\n']") == ["0.01\n", "0.02\n"]
     assert alternatives("[1,2]") == ["[1,2]"]
+    assert alternatives(Decimal("2.50")) == ["2.50"]  # type: ignore[arg-type]  # of a Parquet file
+    assert alternatives(True) == ["True"]
     assert alternatives("['open") == ["['open"]
     assert is_correct("142", 142.0)
     assert is_correct("0.02", ["0.01\n", "0.02\n"])

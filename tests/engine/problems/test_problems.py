@@ -69,8 +69,12 @@ def test_rows_may_be_a_file_with_other_columns(tmp_path: Path) -> None:
         gem.make("qa:HotpotQA", dataset="nowhere.csv")
 
 
-def test_a_row_without_its_answer_is_the_environments_fault() -> None:
-    env = gem.make("math:GSM8K", dataset=[ROWS[0], {"problem": "?"}])
+@pytest.mark.parametrize(
+    "row", [{"problem": "?"}, {"problem": "?", "answer": None}, {"answer": float("nan")} | {"problem": "?"}]
+)
+@pytest.mark.parametrize("env_id", ["math:GSM8K", "qa:HotpotQA"])
+def test_a_row_without_its_answer_is_the_environments_fault(env_id: str, row: dict[str, object]) -> None:
+    env = gem.make(env_id, dataset=[ROWS[0], row])
     with pytest.raises(InvalidData, match="Row 1 of rows that were given lacks its question or its answer"):
         env.reset(seed=1)
 

@@ -131,6 +131,20 @@ def test_a_bad_line_is_named_and_no_index_is_left(folder: Path, line: str, said:
     assert list((folder / "indexes").iterdir()) == []
 
 
+def test_half_of_a_surrogate_pair_does_not_keep_a_corpus_from_being_indexed(folder: Path) -> None:
+    path = folder / "cut.jsonl"
+    path.write_text('{"title": "Smile \\ud83d", "text": "cut in the middle of a smile\\ude00"}\n')
+    (found,) = search_index.build(path, search_index.folder_of("cut")).search("smile", 3)
+    assert found[:2] == ("Smile ?", "cut in the middle of a smile?")
+
+
+def test_a_corpus_without_a_word_to_search_for_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = corpus(folder, [{"title": "A", "text": "the of and"}])
+    assert main(["index", "build", str(path)]) == 2
+    assert "no word to search for" in capsys.readouterr().err
+    assert not search_index.indexes()
+
+
 def test_an_index_is_replaced_only_when_asked_and_never_something_else(folder: Path) -> None:
     built(folder)
     with pytest.raises(InvalidArgument, match="--replace"):

@@ -273,6 +273,13 @@ def test_an_environment_that_ends_its_process_is_given_up() -> None:
             vector.step(["\\boxed{1}", "die"])
 
 
+def test_a_process_that_ends_before_its_environments_are_made_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EnvironmentFailure, match="slots 0 to 0 ended before its environments were made"):
+        ShardVectorEnv([partial(os._exit, 1)])
+    monkeypatch.setattr(shards, "can_fork", lambda: False)  # as on macOS, where the main module is imported again
+    assert 'if __name__ == "__main__":' in str(shards._ended_early_error(range(2)))
+
+
 def test_processes_end_with_the_program() -> None:
     program = (
         "import gem, os, signal, sys\n"
