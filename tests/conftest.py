@@ -205,6 +205,15 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
         yield
 
 
+@pytest.fixture
+def long_leases(settings: Any) -> None:
+    """Leases of this process last longer than a busy machine takes between two statements of a test.
+
+    The two seconds of `tests.services` are for tests that wait until another process takes over.
+    """
+    settings.LEASE_SECONDS = 120.0
+
+
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Launch the system's Chromium where there is one."""

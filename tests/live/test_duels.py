@@ -23,6 +23,7 @@ ENV_ID = "game:GuessTheNumber-v0-hard"
 VISITOR = "b" * 32
 NOBODY = AnonymousUser()
 TOPIC = DuelTopic()
+pytestmark = pytest.mark.usefixtures("long_leases")
 Agents = dict[str, Agent]
 
 

@@ -45,8 +45,9 @@ def transcripts(client: str, web: Web, token: str, scripts: list[Script]) -> lis
         capture_output=True,
         text=True,
         timeout=PLAY_SECONDS,
-        check=True,
+        check=False,
     )
+    assert played.returncode == 0, played.stderr
     tools, *read = json.loads(played.stdout)
     assert {"list_environments", "reset", "step", "state", "submit_job", "leaderboard"} <= set(tools)
     return list(read)

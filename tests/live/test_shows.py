@@ -21,6 +21,7 @@ from apps.play.shows import show_leases, showcase
 from gem.agents import Decision
 
 ENV_ID = "game:GuessTheNumber-v0"
+pytestmark = pytest.mark.usefixtures("long_leases")
 Agents = dict[str, Agent]
 
 

@@ -17,7 +17,7 @@ from apps.play.shows import operations as shows
 from apps.play.shows import show_leases
 from gem.agents.endpoint import EndpointSpec
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("long_leases")]
 
 SENTENCE = "m gave no answer at turn 1. The server did not answer within 60 s."
 

@@ -17,7 +17,7 @@ from tests.html import tight
 TICTACTOE, DILEMMA = "duel:TicTacToe-v0", "duel:PrisonersDilemma-v0"
 ONE_SEAT = "game:GuessTheNumber-v0-hard"
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("long_leases")]
 
 
 @pytest.fixture

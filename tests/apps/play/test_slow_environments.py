@@ -25,7 +25,7 @@ from tests.apps.play.people import BOX, Person
 NUMBERS, DILEMMA, MATH = "test:Waiting-v0", "test:Dilemma-v0", "math:GSM8K"
 GUESSES = [BOX % number for number in (5, 10, 15)]
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("long_leases")]
 
 
 class Watched(gem.Env):

@@ -28,7 +28,7 @@ from tests.apps.agents import built_in
 from tests.apps.play.people import Person
 from tests.html import tight
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("long_leases")]
 GUESS = "game:GuessTheNumber-v0-hard"
 
 
