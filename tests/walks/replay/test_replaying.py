@@ -11,6 +11,11 @@ from playwright.sync_api import Page, expect
 from tests.walks.conftest import check_looks, move
 from tests.walks.site import Site
 
+ASK_FOR_TREE = """() => {
+  const tree = document.getElementById("tree");
+  return htmx.ajax("GET", tree.getAttribute("hx-get"), { source: tree, swap: "none" });
+}"""
+
 
 @pytest.fixture
 def address(site: Site) -> str:
@@ -173,6 +178,10 @@ def test_one_plays_on_from_any_turn(page: Page, address: str) -> None:
     check_looks(page)
     ends = page.locator("#tree .only-wide a")
     expect(ends).to_have_count(2)
+    end = page.locator("[name=end]").first
+    end.check()
+    page.evaluate(ASK_FOR_TREE)  # as the page does every few seconds while a branch runs
+    expect(end).to_be_checked()
     page.locator("[data-go-on] .choices").get_by_text("random").click()
     page.locator("[data-go-on] .times").get_by_text("4").click()
     expect(page.locator("[data-command]")).to_contain_text("1 --agent random --count 4")
