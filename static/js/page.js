@@ -15,6 +15,8 @@ export function toast(text) {
   setTimeout(() => item.remove(), TOAST_MS);
 }
 
+document.addEventListener("page:say", ({ detail }) => toast(detail)); // for scripts of pages within other sites, too
+
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") for (const menu of document.querySelectorAll("details.menu[open]")) closeMenu(menu);
   const typing = event.target.matches("input, textarea, select, [contenteditable]");

@@ -106,6 +106,19 @@ def test_scrubbing_asks_the_server_nothing(page: Page, address: str) -> None:
     assert asked == []
 
 
+def test_a_turn_that_cannot_be_fetched_is_not_said_to_be_shown(page: Page, address: str, expected: list[str]) -> None:
+    expected.append("ERR_FAILED")
+    page.route("**/frames/**", lambda route: route.abort())
+    page.goto(address)
+    before = turn(page)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#toasts")).to_contain_text(f"so turn {before} is still shown")
+    assert turn(page) == before
+    page.unroute_all()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".scrub [data-player-at]")).to_have_text(str(int(before) - 1))
+
+
 def test_it_plays_by_itself(page: Page, address: str) -> None:
     move(page)
     page.goto(f"{address}turns/0/")
