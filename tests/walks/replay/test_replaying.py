@@ -170,6 +170,12 @@ def test_the_lens_shows_what_a_turn_was_given_and_worth(page: Page, address: str
     check_looks(page)
 
 
+def test_the_list_of_its_turns_is_printed_whole(page: Page, address: str) -> None:
+    page.goto(address)
+    page.emulate_media(media="print")
+    assert page.locator("#turns").evaluate("(list) => list.scrollHeight <= list.clientHeight + 1")
+
+
 def test_the_server_verifies_it(page: Page, address: str) -> None:
     page.goto(address)
     page.get_by_role("button", name="Verify").click()
