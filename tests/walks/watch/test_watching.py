@@ -139,4 +139,4 @@ def test_a_lobby_that_gets_no_answer_says_so_once(page: Page, expected: list[str
         page.clock.fast_forward(20_000)
     page.route("**/play/watch/?*", lambda route: route.abort())
     page.clock.fast_forward(20_000)
-    page.wait_for_function("toasts.length === 2")
+    page.wait_for_function("() => toasts.length === 2")
