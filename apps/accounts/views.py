@@ -6,6 +6,7 @@ import shlex
 from django.conf import settings
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.http import (
     Http404,
     HttpRequest,
@@ -19,6 +20,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
 
 from apps.accounts import limits, operations, personal_data, quotas, visitors
 from apps.accounts.forms import DeleteForm, LogInForm, PasswordForm, SignUpForm, VisibilityForm, password_rules
@@ -26,6 +29,7 @@ from apps.accounts.invitations import may_sign_up, token_of
 from apps.accounts.lanes import hashes_passwords
 from apps.accounts.models import User
 from apps.downloads import download, whole
+from apps.htmx import wants_part
 from apps.live import end_session
 
 LOOPBACK = {"127.0.0.1", "::1"}
@@ -39,6 +43,9 @@ def login(request: HttpRequest) -> HttpResponse:
     """Log in and redirect to `next`."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(next_url(request))
+    if wants_part(request):  # of a page that has stayed open since its session ended
+        page = HtmxDetails(request).current_url_abs_path or next_url(request)
+        return HttpResponseClientRedirect(redirect_to_login(page).url)
     form = LogInForm(request, data=request.POST or None)
     wait = 0.0
     try:

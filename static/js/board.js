@@ -259,7 +259,7 @@ function pressKey(event, onBoard) {
     return true;
   }
   if (cell && STEPS[event.key]) return move(cell, STEPS[event.key]);
-  if (!onBoard && STEPS[event.key] && grid()) return focusCell();
+  if (!onBoard && STEPS[event.key] && grid() && sends()) return focusCell();
   const letter = event.key.toLowerCase();
   if (letter === "f" && cell?.dataset.alt && sends()) {
     send(cell.dataset.alt);

@@ -78,7 +78,8 @@ let chosen = [];
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   if (event.detail.target.id === "ends") chosen = [...document.querySelectorAll('[name="end"]:checked')].map((box) => box.value);
 });
-document.addEventListener("htmx:oobAfterSwap", () => {
+document.addEventListener("htmx:oobAfterSwap", (event) => {
+  if (event.detail.target.id !== "ends") return; // another part, which leaves the table and what is chosen as they are
   for (const box of document.querySelectorAll('[name="end"]')) box.checked = chosen.includes(box.value);
 });
 

@@ -15,6 +15,8 @@ export function toast(text) {
   setTimeout(() => item.remove(), TOAST_MS);
 }
 
+document.addEventListener("page:say", ({ detail }) => toast(detail)); // for scripts of pages within other sites, too
+
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") for (const menu of document.querySelectorAll("details.menu[open]")) closeMenu(menu);
   const typing = event.target.matches("input, textarea, select, [contenteditable]");
@@ -72,16 +74,41 @@ const newKey = () => (
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
 );
 
-// A request that failed changed nothing on the page; the reader hears why.
-document.addEventListener("htmx:sendError", () => toast("The server did not answer. Nothing was changed. Try again."));
-document.addEventListener("htmx:responseError", (event) => {
-  const status = event.detail.xhr.status;
+// A request that failed changed nothing on the page; the reader hears why. What a page asks for by itself every few seconds
+// is said once, until it is answered again.
+const unanswered = new WeakSet();
+
+function sayFailed({ elt, triggeringEvent }, sentence, reason) {
+  const isAskedAgain = !triggeringEvent && elt.getAttribute("hx-trigger")?.includes("every");
+  if (!isAskedAgain) toast(sentence);
+  else if (!unanswered.has(elt)) toast(`This page cannot be brought up to date: ${reason}. It tries again by itself.`);
+  if (isAskedAgain) unanswered.add(elt);
+}
+
+document.addEventListener("htmx:afterRequest", ({ detail }) => detail.successful && unanswered.delete(detail.elt));
+document.addEventListener("htmx:sendError", ({ detail }) => {
+  const sentence = "The server did not answer. Nothing was changed. Try again.";
+  sayFailed(detail.requestConfig, sentence, "the server did not answer");
+});
+document.addEventListener("htmx:responseError", ({ detail }) => {
+  const { status } = detail.xhr;
   const isRefused = status === 401 || status === 403;
-  toast(
-    isRefused
-      ? "The server refused this, and nothing was changed. If you logged out in another tab, reload the page and log in."
-      : `The server answered ${status}. Nothing was changed. Reload the page and try again.`,
-  );
+  const sentence = isRefused
+    ? "The server refused this, and nothing was changed. If you logged out in another tab, reload the page and log in."
+    : `The server answered ${status}. Nothing was changed. Reload the page and try again.`;
+  sayFailed(detail.requestConfig, sentence, `the server answered ${status}`);
+});
+
+// What is refused before any view sees it, such as one request too many in a minute, is answered with a page. It says why,
+// and does not take the place of the part that was asked for.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { xhr, requestConfig } = event.detail;
+  if (xhr.status < 400 || !event.detail.shouldSwap) return;
+  const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
+  const said = page.querySelector("main > .error-page p");
+  if (!said) return;
+  event.detail.shouldSwap = false;
+  sayFailed(requestConfig, said.textContent.trim().replace(/\s+/g, " "), `the server answered ${xhr.status}`);
 });
 
 // Whoever used the keyboard inside a part that is replaced goes on at the part that came instead.

@@ -18,6 +18,8 @@ const text = document.querySelector("[data-player-turn-text]");
 const frames = new Frames(player.dataset.frames, size, `?v=${player.dataset.version}${seat ? `&seat=${seat}` : ""}`);
 
 let at = Number(player.dataset.at);
+let shown = at; // differs from `at` while a turn is fetched
+let isMissing = false; // the last turn that was asked for could not be fetched
 let addressTimer = null;
 
 async function loadAll() {
@@ -28,21 +30,39 @@ async function loadAll() {
 // ---------------------------------------------------------------- showing a turn
 
 async function show(turn) {
-  at = Math.max(0, Math.min(last, turn));
-  scrubber.value = at;
-  scrubber.setAttribute("aria-valuetext", `turn ${at} of ${last}`);
-  for (const part of document.querySelectorAll("[data-player-at]")) part.textContent = at;
+  name(Math.max(0, Math.min(last, turn)));
   if (!frames.get(at)) await frames.load(at);
   const frame = frames.get(at);
+  if (!frame) stay();
   if (!frame || Number(scrubber.value) !== at) return;
   board.replaceChildren(...frame.board);
   toLastMessage();
   text.replaceChildren(...frame.text);
   const total = document.querySelector("[data-player-total]");
   if (total) total.textContent = frame.total;
+  shown = at;
+  isMissing = false;
   mark();
   clearTimeout(addressTimer);
   addressTimer = setTimeout(follow, ADDRESS_MS);
+}
+
+/** Say that a turn is shown. */
+function name(turn) {
+  at = turn;
+  scrubber.value = at;
+  scrubber.setAttribute("aria-valuetext", `turn ${at} of ${last}`);
+  for (const part of document.querySelectorAll("[data-player-at]")) part.textContent = at;
+}
+
+/** The turn could not be fetched: the one before it is still shown, and the page says so once. */
+function stay() {
+  const missing = at;
+  name(shown);
+  if (isMissing) return;
+  isMissing = true;
+  const detail = `Turn ${missing} could not be fetched, so turn ${shown} is still shown. Try again.`;
+  document.dispatchEvent(new CustomEvent("page:say", { detail }));
 }
 
 function mark() {

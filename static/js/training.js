@@ -62,9 +62,8 @@ async function fetchNews() {
 async function fetchPoints(seed) {
   const source = new URL(seed.source, location.href);
   source.searchParams.set("after", seed.last ?? 0);
-  const answer = await fetch(source);
-  if (!answer.ok) return;
-  const found = await answer.json();
+  const found = await fetch(source).then((answer) => answer.ok && answer.json()).catch(() => null);
+  if (!found) return;
   take(seed, found);
   for (const key of Object.keys(found)) {
     if (key.startsWith(OF_METRIC)) addChart(key);

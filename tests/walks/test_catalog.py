@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 
 import pytest
+from django.template.loader import render_to_string
+from django.test import RequestFactory
 from playwright.sync_api import BrowserContext, Page, expect
 
 import gem.registry
@@ -38,6 +40,18 @@ def test_a_choice_narrows_the_list_and_the_way_back_undoes_it(page: Page) -> Non
     assert page.locator(".variant").count() > 0
     page.go_back()
     expect(page.locator(".variant")).to_have_count(everything)
+
+
+def test_one_request_too_many_says_so_and_leaves_the_list_as_it_is(page: Page, expected: list[str]) -> None:
+    expected.append("status of 429")
+    said = "All visitors at one IP address together can send 4,800 requests a minute."
+    refusal = render_to_string("429.html", {"reason": said}, RequestFactory().get("/"))
+    page.goto("/environments/")
+    page.route("**/environments/?*", lambda route: route.fulfill(status=429, content_type="text/html", body=refusal))
+    page.get_by_role("checkbox", name=re.compile("^Hard")).check()
+    expect(page.locator("#toasts")).to_have_text(said)
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("nvironments"))
+    expect(page.locator(".variant").first).to_be_attached()
 
 
 def test_nothing_that_fits_says_so_and_leads_back(page: Page) -> None:

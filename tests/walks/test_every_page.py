@@ -97,8 +97,20 @@ def test_pages_keep_the_rules(logged_in: Page, objects: dict[str, Any], expected
     assert found == [], "\n".join(found)
 
 
-def test_a_new_theme_says_nothing_of_points_that_have_not_arrived(logged_in: Page, objects: dict[str, Any]) -> None:
-    """The curves are drawn anew in other colours; before their points are there, that is no training without any."""
+NEWS = """() => {
+  const target = document.getElementById("facts");
+  document.dispatchEvent(new CustomEvent("htmx:oobAfterSwap", { detail: { target } }));
+}"""
+
+
+def test_a_new_theme_says_nothing_of_points_that_have_not_arrived(
+    logged_in: Page, objects: dict[str, Any], expected: list[str]
+) -> None:
+    """The curves are drawn anew in other colours; before their points are there, that is no training without any.
+
+    Points that cannot be had once are asked for again with the next news.
+    """
+    expected.append("ERR_FAILED")
     logged_in.add_init_script(WATCH_SHIFTS)
     [path] = paths_of(["curves:training"], objects)
     held: list[Route] = []
@@ -116,3 +128,10 @@ def test_a_new_theme_says_nothing_of_points_that_have_not_arrived(logged_in: Pag
         route.continue_()
     expect(logged_in.locator(".curve-box canvas").first).to_be_visible()
     assert shifts(logged_in) == []
+    logged_in.unroute_all()
+    logged_in.route(POINTS, lambda route: route.abort())
+    with logged_in.expect_event("requestfailed"):
+        logged_in.evaluate(NEWS)
+    logged_in.unroute_all()
+    with logged_in.expect_response(POINTS):
+        logged_in.evaluate(NEWS)

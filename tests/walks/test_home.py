@@ -48,6 +48,8 @@ def views_of(env_id: str) -> Iterator[Any]:
 
 def test_a_click_on_the_board_begins_an_episode_and_plays_the_first_turn(page: Page) -> None:
     page.goto("/")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement === document.body"), "arrow keys scroll the page"
     page.locator("#play-now [role=gridcell]").nth(12).click()
     page.wait_for_url("**/episodes/**")
     expect(page.locator("#turns li").first).to_contain_text("1")

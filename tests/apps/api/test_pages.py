@@ -45,6 +45,13 @@ def test_the_account_page_loads_the_panel_and_htmx_gets_only_the_panel(person: C
     assert "Give it a name" in refused.content.decode()
 
 
+def test_whoever_is_logged_out_meanwhile_is_sent_to_the_login_and_back_to_the_page(client: Client) -> None:
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/account/"}
+    answer = client.post(TOKENS, {"name": "laptop"}, headers=headers, follow=True)
+    assert answer["HX-Redirect"] == "/account/login/?next=/account/"
+    assert "<html" not in answer.content.decode(), "a page in the place of a panel"
+
+
 @pytest.mark.parametrize(
     "entries",
     [{}, {"name": "x", "scopes": ["root"]}, {"name": "x", "days": "31"}, {"name": "\u202e"}, {"name": "a" * 81}],

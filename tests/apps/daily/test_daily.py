@@ -61,7 +61,7 @@ def test_nobody_sees_results_before_their_own_try_is_over() -> None:
     play(ann)
     operations.collect()
     page = tight(as_bob.get(reverse("daily:today")))
-    assert "1 person and 0 agents" in page
+    assert "1 person and 0 agents have played it." in page
     assert 'id="table"' not in page
     assert 'id="table"' in tight(as_ann.get(reverse("daily:today")))
 

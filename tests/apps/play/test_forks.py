@@ -297,7 +297,7 @@ def test_a_running_branch_keeps_the_page_moving(client: Client) -> None:
     first = begin([1])
     fork(first, 1, [2])
     headers = {"HX-Request": "true"}
-    assert "load delay" in tight(client.get(f"/episodes/{first.pk}/forks/"))
+    assert "every 2s" in tight(client.get(f"/episodes/{first.pk}/forks/"))
     part = tight(client.get(f"/episodes/{first.pk}/forks/?part=tree", headers=headers))
     assert part.startswith('<div id="tree" hx-swap-oob="true"')
     assert '<tbody id="ends" hx-swap-oob="true">' in part

@@ -206,5 +206,6 @@ def test_pictures_are_shown_and_only_those_of_the_documents_are_served(client: C
     assert client.get("/docs/images/studies/gamma.svg").status_code == 200
     shown = client.get("/docs/images/learning/one-batch.svg")
     assert (shown.status_code, shown["Content-Type"]) == (200, "image/svg+xml")
+    assert not shown.streaming, "Django would log a warning"
     for other in ("../map.md", "learning/none.svg", "%2e%2e/map.md", "learning", "studies/gamma.md"):
         assert client.get(f"/docs/images/{other}").status_code in (301, 404)

@@ -38,3 +38,10 @@ def test_every_swap_is_one_that_htmx_or_this_site_knows() -> None:
     }
     assert found
     assert {(name, style) for name, style in found if style not in known} == set()
+
+
+def test_what_asks_again_also_asks_after_a_request_without_an_answer() -> None:
+    """What asks once when it is loaded, and is replaced by what asks again, stops at the first answer that is lost."""
+    templates = list((settings.BASE_DIR / "templates").rglob("*.html"))
+    assert templates
+    assert [path.name for path in templates if "load delay" in path.read_text("utf-8")] == []

@@ -11,6 +11,11 @@ from playwright.sync_api import Page, expect
 from tests.walks.conftest import check_looks, move
 from tests.walks.site import Site
 
+ASK_FOR_TREE = """() => {
+  const tree = document.getElementById("tree");
+  return htmx.ajax("GET", tree.getAttribute("hx-get"), { source: tree, swap: "none" });
+}"""
+
 
 @pytest.fixture
 def address(site: Site) -> str:
@@ -101,6 +106,19 @@ def test_scrubbing_asks_the_server_nothing(page: Page, address: str) -> None:
     assert asked == []
 
 
+def test_a_turn_that_cannot_be_fetched_is_not_said_to_be_shown(page: Page, address: str, expected: list[str]) -> None:
+    expected.append("ERR_FAILED")
+    page.route("**/frames/**", lambda route: route.abort())
+    page.goto(address)
+    before = turn(page)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#toasts")).to_contain_text(f"so turn {before} is still shown")
+    assert turn(page) == before
+    page.unroute_all()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".scrub [data-player-at]")).to_have_text(str(int(before) - 1))
+
+
 def test_it_plays_by_itself(page: Page, address: str) -> None:
     move(page)
     page.goto(f"{address}turns/0/")
@@ -152,6 +170,12 @@ def test_the_lens_shows_what_a_turn_was_given_and_worth(page: Page, address: str
     check_looks(page)
 
 
+def test_the_list_of_its_turns_is_printed_whole(page: Page, address: str) -> None:
+    page.goto(address)
+    page.emulate_media(media="print")
+    assert page.locator("#turns").evaluate("(list) => list.scrollHeight <= list.clientHeight + 1")
+
+
 def test_the_server_verifies_it(page: Page, address: str) -> None:
     page.goto(address)
     page.get_by_role("button", name="Verify").click()
@@ -173,6 +197,10 @@ def test_one_plays_on_from_any_turn(page: Page, address: str) -> None:
     check_looks(page)
     ends = page.locator("#tree .only-wide a")
     expect(ends).to_have_count(2)
+    end = page.locator("[name=end]").first
+    end.check()
+    page.evaluate(ASK_FOR_TREE)  # as the page does every few seconds while a branch runs
+    expect(end).to_be_checked()
     page.locator("[data-go-on] .choices").get_by_text("random").click()
     page.locator("[data-go-on] .times").get_by_text("4").click()
     expect(page.locator("[data-command]")).to_contain_text("1 --agent random --count 4")

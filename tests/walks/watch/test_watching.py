@@ -10,6 +10,13 @@ from playwright.sync_api import Page, Response, expect
 from tests.walks.conftest import check_looks, move
 from tests.walks.play.beginning import begin
 
+WRITE_TOASTS = """() => {
+  window.toasts = [];
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) for (const toast of addedNodes) toasts.push(toast.textContent);
+  }).observe(document.getElementById("toasts"), { childList: true });
+}"""
+
 
 def start(
     page: Page, env_id: str = "game:Minesweeper-v0-hard", agent: str = "expert", seed: int = 8, pace: str = "0.5"
@@ -114,3 +121,22 @@ def test_tv_goes_on_once_for_each_press(page: Page) -> None:
         for _ in range(3):  # faster than the answers come
             page.keyboard.press("n")
     expect(page.locator("#tv-screen .board")).to_be_visible()
+
+
+def test_a_lobby_that_gets_no_answer_says_so_once(page: Page, expected: list[str]) -> None:
+    expected += ["ERR_FAILED", "htmx:"]
+    page.clock.install()
+    page.goto("/play/watch/")
+    page.evaluate(WRITE_TOASTS)
+    page.route("**/play/watch/?*", lambda route: route.abort())
+    for _ in range(3):
+        with page.expect_event("requestfailed"):
+            page.clock.fast_forward(20_000)
+    [said] = page.evaluate("toasts")
+    assert said == "This page cannot be brought up to date: the server did not answer. It tries again by itself."
+    page.unroute_all()
+    with page.expect_response("**/play/watch/?*"):
+        page.clock.fast_forward(20_000)
+    page.route("**/play/watch/?*", lambda route: route.abort())
+    page.clock.fast_forward(20_000)
+    page.wait_for_function("() => toasts.length === 2")
