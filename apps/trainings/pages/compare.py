@@ -15,7 +15,7 @@ from typing import Any
 from apps.curves.models import OutsideTraining
 from apps.jobs.models import Job, JobQuerySet
 from apps.trainings.pages.members import METRICS, Member, own, sent
-from gem.credit import ALGORITHMS
+from gem.credit import ALGORITHMS, are_equal
 from gem.evaluation.scores import Interval, student_t_interval
 from gem.studies.statistics import mean_difference, seeds_needed
 from gem.training.spec import TrainingSpec, read_stored, with_current_names
@@ -169,6 +169,11 @@ def _spread(arm: Arm, metric: str) -> str:
     kind = METRICS[metric]
     mean, low, high = (kind.in_words(value) for value in (arm.final.mean, arm.final.low, arm.final.high))
     what = f"they solve {mean} of their episodes" if metric == "success" else f"“{kind.title}” is {mean}"
+    if arm.final.low == arm.final.high:
+        return (
+            f"These trainings differ only in their seed. At the end {what} with each of {arm.begun} seeds. Equal "
+            "results say nothing of their spread, so there is no interval."
+        )
     return (
         f"These trainings differ only in their seed. At the end {what}, with a 95 % interval of {low} to {high} over "
         f"{arm.begun} seeds."
@@ -221,9 +226,12 @@ def _one_of_each_seed(members: Sequence[Member]) -> list[Member]:
 
 
 def _interval(values: Sequence[float], *, is_share: bool) -> Interval | None:
-    """The 95 % interval over seeds; of a share, within 0 and 1. A single seed has an interval of width 0."""
-    if len(values) < 2:
-        return Interval(values[0], values[0], values[0]) if values else None
+    """The 95 % interval over seeds; of a share, within 0 and 1. A single seed has one of width 0, and so have equal
+    values: they say nothing of their spread."""
+    if not values:
+        return None
+    if are_equal(values):
+        return Interval(values[0], values[0], values[0])
     interval = student_t_interval(values)
     if not is_share:
         return interval

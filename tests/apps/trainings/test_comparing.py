@@ -65,6 +65,18 @@ def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
     assert "25.2\u00a0% to 74.8\u00a0%" in said
 
 
+def test_seeds_that_end_alike_have_no_interval(client: Client, ada: User) -> None:
+    for seed in range(3):
+        finished(operations.submit(ada, small(seed=seed)), 0.3, 1.0)
+    jobs = list(Job.objects.all())
+    assert compare.verdict(compare.arms(jobs)).endswith(
+        "At the end they solve 100.0\u00a0% of their episodes with each of 3 seeds. Equal results say nothing of their "
+        "spread, so there is no interval."
+    )
+    page = client.get("/jobs/compare/", {"job": [job.pk for job in jobs]}, headers={"HX-Request": "true"})
+    assert page.content.decode().count("no interval: all equal") == 2
+
+
 def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ada: User) -> None:
     for algorithm, base in (("rebn", 0.8), ("reinforce", 0.1)):
         for seed in range(3):
