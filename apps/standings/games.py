@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 
 from apps.episodes.models import Batch, Episode, EpisodeQuerySet, Seat
@@ -31,39 +32,46 @@ def collect() -> int:
 
 def _of_two() -> list[Game]:
     """Live games with two seats."""
-    episodes = _new(Episode.objects.ended()).filter(seat_count=2).prefetch_related("seats")[:MOST_AT_ONCE]
+    seats = Seat.objects.filter(episode=OuterRef("pk")).values("agent")
+    episodes = _new(Episode.objects.ended(), seats.filter(number=0), seats.filter(number=1)).filter(seat_count=2)
     found = []
-    for episode in episodes:
-        seats = sorted(episode.seats.all(), key=lambda seat: seat.number)
-        if len(seats) == 2 and seats[0].agent_id != seats[1].agent_id:
-            result = _compare(seats[0].total_reward, seats[1].total_reward)
-            found.append(_game(episode, seats[0], seats[1], result))
+    for episode in episodes.prefetch_related("seats")[:MOST_AT_ONCE]:
+        first, second = sorted(episode.seats.all(), key=lambda seat: seat.number)
+        found.append(_game(episode, first, second, _compare(first.total_reward, second.total_reward)))
     return found
 
 
 def _duels() -> list[Game]:
     """Duels of two agents on one seed, of which both episodes ended by the rules."""
-    first = _new(Episode.objects.ended()).filter(batch__kind=Batch.Kind.DUEL, seat_count=1, slot=0)
+    others = Episode.objects.filter(batch=OuterRef("batch")).exclude(pk=OuterRef("pk"))
+    own = Seat.objects.filter(episode=OuterRef("pk")).values("agent")
+    rival = Seat.objects.filter(
+        episode__batch=OuterRef("batch"), episode__slot=1, episode__status=Episode.Status.ENDED,
+        episode__taken_over=False,
+    ).values("agent")  # fmt: skip
+    first = _new(Episode.objects.ended(), own, rival).filter(batch__kind=Batch.Kind.DUEL, seat_count=1, slot=0)
+    of_two = first.filter(~Exists(others.exclude(slot=1)))
     found = []
-    for episode in first.select_related("batch").prefetch_related("seats")[:MOST_AT_ONCE]:
-        others = list(Episode.objects.filter(batch=episode.batch_id).exclude(pk=episode.pk).prefetch_related("seats"))
-        if len(others) != 1 or others[0].status != Episode.Status.ENDED or others[0].taken_over:
-            continue
-        own, other = episode.seats.all()[0], others[0].seats.all()[0]
-        if own.agent_id != other.agent_id:
-            result = _compare(_merit(episode, own), _merit(others[0], other))
-            found.append(_game(episode, own, other, result))
+    for episode in of_two.prefetch_related("seats")[:MOST_AT_ONCE]:
+        other = Episode.objects.prefetch_related("seats").get(batch=episode.batch_id, slot=1)
+        seats = episode.seats.all()[0], other.seats.all()[0]
+        found.append(_game(episode, *seats, _compare(_merit(episode, seats[0]), _merit(other, seats[1]))))
     return found
 
 
-def _new(episodes: EpisodeQuerySet) -> EpisodeQuerySet:
-    """Of these the public ones outside of jobs that began lately and are no games yet.
+def _new(
+    episodes: EpisodeQuerySet, first_agent: QuerySet[Seat, Any], second_agent: QuerySet[Seat, Any]
+) -> EpisodeQuerySet:
+    """Of these the public ones outside of jobs that began lately, have two agents, and are no games yet.
 
-    Where a person has taken the seat of an agent, the result is nobody's.
+    Where a person has taken the seat of an agent, the result is nobody's. All that never becomes a game is left out
+    here, because so many of these would otherwise keep others out of `MOST_AT_ONCE`.
     """
     recent = episodes.published().filter(of_job=False, parent=None, taken_over=False)
-    recent = recent.filter(created__gt=Now() - LOOK_BACK)
-    return recent.filter(~Exists(Game.objects.filter(episode=OuterRef("pk"))), env_kwargs={}, wrappers=[])
+    recent = recent.filter(created__gt=Now() - LOOK_BACK, env_kwargs={}, wrappers=[])
+    agents = recent.annotate(first_agent=Subquery(first_agent[:1]), second_agent=Subquery(second_agent[:1]))
+    of_two = agents.filter(second_agent__isnull=False).exclude(first_agent=F("second_agent"))
+    return of_two.filter(~Exists(Game.objects.filter(episode=OuterRef("pk"))))
 
 
 def _merit(episode: Episode, seat: Seat) -> float:

@@ -292,7 +292,10 @@ def compare(request: HttpRequest) -> HttpResponse:
     metric = request.GET.get("metric", "success")
     metric = metric if metric in METRICS else "success"
     jobs = list(
-        Job.objects.trainings().visible_to(request.user).filter(pk__in=job_ids).select_related("agent", "owner")
+        Job.objects.trainings()
+        .visible_to(request.user)
+        .filter(pk__in=job_ids)
+        .select_related("agent", "owner", "parent")
     )
     outside = list(OutsideTraining.objects.visible_to(request.user).filter(pk__in=outside_ids))
     arms = comparing.arms(jobs, outside, metric) if jobs or outside else []

@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from gem.core import Info
 from gem.errors import GemError, InvalidData
 from gem.records.episode_files import parse_line
+from gem.seats import observation_for_seat
 from gem.transcripts import inspect_log
 from gem.transcripts.samples import digest_of, of_sample
 from gem.transcripts.transcript import Message, Transcript, extra_of, text_of
@@ -90,28 +92,34 @@ def _episodes(path: Path) -> Iterator[Transcript]:
 
 
 def _of_episode(line: bytes, place: str) -> Transcript:
-    """An episode of the engine as a conversation: observations are what the user says."""
+    """An episode of the engine as a conversation: what the agent's seat reads is what the user says."""
     try:
         stored = parse_line(line, place)
     except GemError as error:
         raise InvalidData(str(error)) from error
     record = stored.record
-    messages = [Message(role="user", content=text_of(record.first_observation))]
+    messages, observation, info = list[Message](), record.first_observation, record.first_info
     for turn in record.turns:
-        messages.append(
-            Message(role="assistant", content=text_of(turn.action), reasoning=text_of(turn.extra.get("reasoning")))
-        )
-        messages.append(Message(role="user", content=text_of(turn.observation)))
+        if turn.seat in (None, record.seat):
+            messages.append(_read_by(record.seat, observation, info))
+            reasoning = text_of(turn.extra.get("reasoning"))
+            messages.append(Message(role="assistant", content=text_of(turn.action), reasoning=reasoning))
+        observation, info = turn.observation, turn.info
+    messages.append(_read_by(record.seat, observation, info))
     return Transcript(
         key=stored.digest or digest_of(line.decode("utf-8", "replace")),
         example=f"seed {record.identity.seed}",
         env_id=record.identity.env_id,
         messages=messages[:400],
         left_out=max(0, len(messages) - 400),
-        reward=sum(turn.reward for turn in record.turns),
+        reward=record.total_reward,
         solved=record.success,
         error=record.failure,
     )
+
+
+def _read_by(seat: int, observation: str, info: Info) -> Message:
+    return Message(role="user", content=text_of(observation_for_seat(seat, observation, info)[0]))
 
 
 def _rows(path: Path) -> Iterator[Transcript]:

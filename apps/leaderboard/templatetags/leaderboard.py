@@ -132,9 +132,12 @@ def compared(row: Row, other: Row, verdict: str, address: str) -> SafeString:
 
 @register.filter
 def reference_interval(reference: Reference | None) -> str:
-    """The interval of what was measured of the random agent or an anchor; empty where nothing was."""
+    """The interval of what was measured of the random agent or an anchor, or why it has none; empty where nothing was
+    measured."""
     if reference is None or not reference.n:
         return ""
+    if reference.low == reference.high:  # so the file writes that equal returns say nothing of their spread
+        return f"no interval: all {reference.n:,} returns are equal"
     return f"95 % interval {reference.low:.3f} to {reference.high:.3f}, n {reference.n}".replace("-", "−")
 
 

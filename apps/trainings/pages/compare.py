@@ -1,4 +1,8 @@
-"""Comparisons of trainings, ours and those that run elsewhere. Those that differ only in their seed are one curve."""
+"""Comparisons of trainings, ours and those that run elsewhere. Those that differ only in their seed are one curve.
+
+Of trainings with the same settings and the same seed, one counts: on the same machine they are the same training, so
+their results agree without saying anything of other seeds.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from typing import Any
 from apps.curves.models import OutsideTraining
 from apps.jobs.models import Job, JobQuerySet
 from apps.trainings.pages.members import METRICS, Member, own, sent
-from gem.credit import ALGORITHMS
+from gem.credit import ALGORITHMS, are_equal
 from gem.evaluation.scores import Interval, student_t_interval
 from gem.studies.statistics import mean_difference, seeds_needed
 from gem.training.spec import TrainingSpec, read_stored, with_current_names
@@ -36,6 +40,8 @@ class Arm:
     """The metric over the last tenth of the updates, with its interval over seeds."""
     area: Interval | None
     """The mean of the metric over all updates: of the share solved, the area under the curve."""
+    seeds: int
+    """The number of different seeds; of trainings elsewhere, whose seeds are not known, each has its own."""
     begun: int
     """The number of seeds with an update. The intervals are over these seeds."""
     updates: int
@@ -56,14 +62,24 @@ class Arm:
 
 
 def arms(jobs: Sequence[Job], outside: Sequence[OutsideTraining] = (), metric: str = "success") -> list[Arm]:
-    """The trainings grouped by their settings, the one that ends highest first."""
+    """The trainings grouped by their settings, the one that ends highest first.
+
+    A fork is grouped with forks from the same update of trainings with the same settings.
+    """
     jobs_by_settings: dict[str, list[Job]] = {}
     for job in jobs:
-        jobs_by_settings.setdefault(json.dumps(_settings(job), sort_keys=True), []).append(job)
-    specs = [read_stored(members[0].spec) for members in jobs_by_settings.values()]
+        begun_from = [job.parent_update, _settings(job.parent) if job.parent is not None else None]
+        key = json.dumps([_settings(job), begun_from], sort_keys=True)
+        jobs_by_settings.setdefault(key, []).append(job)
+    groups = list(jobs_by_settings.values())
+    specs = [read_stored(members[0].spec) for members in groups]
+    labels = [
+        f"{label}, from update {members[0].parent_update:,}" if members[0].parent_update else label
+        for label, members in zip(_labels(specs), groups, strict=True)
+    ]
     found = [
         _arm(label, colour, [own(job, metric) for job in members], metric)
-        for label, colour, members in zip(_labels(specs), _colours(specs), jobs_by_settings.values(), strict=True)
+        for label, colour, members in zip(labels, _colours(specs), groups, strict=True)
     ]
     used = {arm.colour for arm in found}
     for label, trainings in _groups_elsewhere(outside):
@@ -144,14 +160,23 @@ def _spread(arm: Arm, metric: str) -> str:
     """The conclusion about a single arm: the spread of its seeds."""
     if len(arm.members) == 1:
         return "There is nothing to compare it with yet."
+    if arm.seeds == 1:
+        return "These trainings have the same settings and the same seed, so they are one. Train with other seeds."
     if arm.final is None or not arm.over:
         return "These trainings differ only in their seed. Not all are done, so there is no conclusion yet."
+    if arm.begun == 1:
+        return "Only one of these seeds has values of this metric. One seed shows no spread."
     kind = METRICS[metric]
     mean, low, high = (kind.in_words(value) for value in (arm.final.mean, arm.final.low, arm.final.high))
     what = f"they solve {mean} of their episodes" if metric == "success" else f"“{kind.title}” is {mean}"
+    if arm.final.low == arm.final.high:
+        return (
+            f"These trainings differ only in their seed. At the end {what} with each of {arm.begun} seeds. Equal "
+            "results say nothing of their spread, so there is no interval."
+        )
     return (
         f"These trainings differ only in their seed. At the end {what}, with a 95 % interval of {low} to {high} over "
-        f"{len(arm.members)} seeds."
+        f"{arm.begun} seeds."
     )
 
 
@@ -172,7 +197,8 @@ def curves(arms: Sequence[Arm], metric: str) -> list[dict[str, Any]]:
 
 
 def _arm(label: str, colour: int, members: list[Member], metric: str) -> Arm:
-    curves = [member.values for member in members if member.values]
+    counted = _one_of_each_seed(members)
+    curves = [member.values for member in counted if member.values]
     tails = [_mean(values[-max(1, round(TAIL * len(values))) :]) for values in curves]
     is_share = METRICS[metric].is_share
     return Arm(
@@ -181,17 +207,31 @@ def _arm(label: str, colour: int, members: list[Member], metric: str) -> Arm:
         members=members,
         final=_interval(tails, is_share=is_share),
         area=_interval([_mean(values) for values in curves], is_share=is_share),
+        seeds=len(counted),
         begun=len(curves),
-        updates=min((len(member.values) for member in members), default=0),
+        updates=min((len(member.values) for member in counted), default=0),
         turns=sum(member.turns for member in members),
         finals=tuple(tails),
     )
 
 
+def _one_of_each_seed(members: Sequence[Member]) -> list[Member]:
+    """Of the trainings of each seed the one that has come farthest; of equals the first."""
+    farthest: dict[str, Member] = {}
+    for member in members:
+        seed = member.address if member.job is None else str(member.job.spec["seed"])
+        if seed not in farthest or len(member.values) > len(farthest[seed].values):
+            farthest[seed] = member
+    return list(farthest.values())
+
+
 def _interval(values: Sequence[float], *, is_share: bool) -> Interval | None:
-    """The 95 % interval over seeds; of a share, within 0 and 1. A single seed has an interval of width 0."""
-    if len(values) < 2:
-        return Interval(values[0], values[0], values[0]) if values else None
+    """The 95 % interval over seeds; of a share, within 0 and 1. A single seed has one of width 0, and so have equal
+    values: they say nothing of their spread."""
+    if not values:
+        return None
+    if are_equal(values):
+        return Interval(values[0], values[0], values[0])
     interval = student_t_interval(values)
     if not is_share:
         return interval

@@ -116,10 +116,11 @@ def rank(rows: Mapping[str, Returns], scales: Mapping[str, Scale], resamples: in
             _resample(env_id, seeds, group, scales[env_id], resamples)
     ordered = sorted(samples.values(), key=lambda sample: (-sample.mean, sample.name))
     pairs = list(combinations(range(len(ordered)), 2))
-    p_values = [_p_value(ordered[i], ordered[j]) for i, j in pairs]
+    freedoms = [_freedom(ordered[i], ordered[j]) for i, j in pairs]
+    p_values = [_p_value(ordered[i], ordered[j], freedom) for (i, j), freedom in zip(pairs, freedoms, strict=True)]
     claims = [
-        _claim(ordered[i], ordered[j], p_value, p_adjusted)
-        for (i, j), p_value, p_adjusted in zip(pairs, p_values, holm(p_values), strict=True)
+        _claim(ordered[i], ordered[j], freedom, p_value, p_adjusted)
+        for (i, j), freedom, p_value, p_adjusted in zip(pairs, freedoms, p_values, holm(p_values), strict=True)
     ]
     decided = [pair for pair, claim in zip(pairs, claims, strict=True) if claim.is_sure]
     ranks = rank_intervals(len(ordered), decided)
@@ -149,15 +150,17 @@ class _RowSample:
         """The score of each environment in each resample."""
         self.scores: list[float] = []
         """The sum of the scores in each resample."""
-        normalized = {
-            env_id: [normalize(fmean(own), scale.random_return, scale.anchor_return) for own in seeds.values()]
+        self.normalized = {
+            env_id: {
+                seed: normalize(fmean(own), scale.random_return, scale.anchor_return) for seed, own in seeds.items()
+            }
             for env_id, scale in scales.items()
             for seeds in [self.returns[env_id]]
         }
-        spread = stratified_spread(normalized)
+        """The score of each seed before it is clipped, by environment."""
+        spread = stratified_spread({env_id: list(seeds.values()) for env_id, seeds in self.normalized.items()})
         self.freedom = spread.freedom if spread else 1.0
-        self.error = spread.error if spread else 0.0
-        """The standard error of the score before it is clipped, and its degrees of freedom."""
+        """The degrees of freedom of the standard error of the score."""
         self.seeds = sum(map(len, self.returns.values()))
         self.equal = {env_id for env_id, seeds in self.returns.items() if _are_equal(seeds)}
         """The environments in which all returns are equal, so that nothing is known of their spread."""
@@ -242,7 +245,7 @@ def _at(ordered: Sequence[float], place: float) -> float:
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-def _p_value(first: _RowSample, second: _RowSample) -> float:
+def _p_value(first: _RowSample, second: _RowSample, freedom: float) -> float:
     """Return the two-sided p-value of the difference of two scores, from their resamples.
 
     It is the share of resamples that point the other way. Below `_MIN_COUNTED` of them it is the tail of Student's
@@ -260,26 +263,43 @@ def _p_value(first: _RowSample, second: _RowSample) -> float:
     if error <= SAME:
         return smallest
     other_way = sum(value * difference <= 0 for value in differences)
-    tail = 2 * _NORMAL.cdf(-_as_normal(abs(difference) / error, _freedom(first, second)))
+    tail = 2 * _NORMAL.cdf(-_as_normal(abs(difference) / error, freedom))
     if other_way >= _MIN_COUNTED:
         tail = max(tail, 2 * other_way / len(differences))
     return min(1.0, max(smallest, tail))
 
 
-def _claim(first: _RowSample, second: _RowSample, p_value: float, p_adjusted: float) -> Claim:
+def _claim(first: _RowSample, second: _RowSample, freedom: float, p_value: float, p_adjusted: float) -> Claim:
     low = high = None
     if min(first.seeds, second.seeds) >= MIN_SEEDS and (first.shows_spread or second.shows_spread):
         count = len(first.returns)
         differences = [(a - b) / count for a, b in zip(first.scores, second.scores, strict=True)]
-        low, high = _ends(differences, _freedom(first, second))
+        low, high = _ends(differences, freedom)
     return Claim(first.name, second.name, first.mean - second.mean, low, high, p_value, p_adjusted)
 
 
 def _freedom(first: _RowSample, second: _RowSample) -> float:
-    """Return the degrees of freedom of a difference (B. L. Welch, 1947)."""
-    parts = [(row.error**2, row.freedom) for row in (first, second)]
-    variance = sum(part for part, _ in parts)
-    return variance**2 / sum(part**2 / freedom for part, freedom in parts) if variance else 1.0
+    """Return the degrees of freedom of a difference (F. E. Satterthwaite, 1946).
+
+    Where both rows played the same seeds of an environment, their differences are the observations; elsewhere the two
+    rows are independent (B. L. Welch, 1947).
+    """
+    same = [env_id for env_id, seeds in first.normalized.items() if seeds.keys() == second.normalized[env_id].keys()]
+    others = [env_id for env_id in first.normalized if env_id not in same]
+    parts = [(len(same), {env_id: _differences(first, second, env_id) for env_id in same})]
+    parts += [
+        (len(others), {env_id: list(row.normalized[env_id].values()) for env_id in others}) for row in (first, second)
+    ]
+    found = [(count, spread) for count, strata in parts if strata and (spread := stratified_spread(strata))]
+    variances = [((count * spread.error) ** 2, spread.freedom) for count, spread in found]
+    variance = sum(part for part, _ in variances)
+    return variance**2 / sum(part**2 / freedom for part, freedom in variances) if variance else 1.0
+
+
+def _differences(first: _RowSample, second: _RowSample, env_id: str) -> list[float]:
+    """Return the difference of each seed of an environment that both rows played."""
+    others = second.normalized[env_id]
+    return [value - others[seed] for seed, value in first.normalized[env_id].items()]
 
 
 def _as_normal(t: float, freedom: float) -> float:

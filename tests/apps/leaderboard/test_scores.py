@@ -22,6 +22,7 @@ from apps.jobs.results.clusters import scores_of
 from apps.leaderboard.boards import site_rows
 from apps.leaderboard.models import Score
 from apps.leaderboard.operations import record_missing_scores, record_scores
+from apps.leaderboard.templatetags.leaderboard import reference_interval
 from gem import benchmarks
 from gem.data.wiki import PAGES_HASH
 from gem.evaluation.spec import EvaluationSpec
@@ -301,3 +302,10 @@ def test_the_bounds_of_a_partial_row_weigh_environments_equally(agents: None) ->
     assert overall.success_low == pytest.approx(0.5 / count), "one of two episodes of one environment"
     assert overall.success_high == pytest.approx(1 / count)
     assert overall.success_low <= overall.success_rate <= overall.success_high
+
+
+def test_an_anchor_whose_returns_are_all_equal_has_no_interval() -> None:
+    entry = next(entry for entry in benchmarks.load("duel").entries if entry.env_id == "duel:ConnectFour-v0-vs-random")
+    assert reference_interval(entry.anchor) == "no interval: all 500 returns are equal"
+    assert reference_interval(entry.random) == "95 % interval −0.076 to 0.100, n 500"
+    assert reference_interval(None) == ""

@@ -80,6 +80,24 @@ def test_live_games_and_duels_count_once_if_everybody_may_see_them(ann: User) ->
     ]  # fmt: skip
 
 
+def test_games_that_do_not_count_keep_no_others_waiting(ann: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games of an agent with itself, and duels that have not ended, are not stored, so each call would find them."""
+    expert, random, human = (built_in(name) for name in ("expert", "random", "human"))
+    monkeypatch.setattr(games, "MOST_AT_ONCE", 2)
+    for _ in range(2):
+        ended(human, human, (1.0, -1.0))
+    for first, statuses in ((expert, ("ended", "running")), (random, ("ended", "ended"))):
+        duel = duels.start(duels.DuelStart(WORDLE, 7), [first, random], user=ann, visitor="", visibility="public")
+        for slot, status in enumerate(statuses):
+            Episode.objects.filter(batch=duel, slot=slot).update(status=status, state=None)
+    for _ in range(3):
+        ended(expert, random, (1.0, -1.0))
+    assert [games.collect(), games.collect(), games.collect()] == [2, 1, 0]
+    duels.start(duels.DuelStart(WORDLE, 8), [expert, random], user=ann, visitor="", visibility="public")
+    Episode.objects.filter(seed=8).update(status="ended", state=None)
+    assert [games.collect(), games.collect()] == [1, 0]
+
+
 def test_a_perfect_record_stays_finite_and_the_seat_counts(db: None) -> None:
     expert, random = built_in("expert").pk, built_in("random").pk
     counts = {

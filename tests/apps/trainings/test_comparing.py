@@ -12,7 +12,7 @@ from apps.jobs.models import Job
 from apps.trainings import operations, records
 from apps.trainings.pages import compare
 from gem.evaluation.intervals import Interval
-from tests.apps.trainings.trainings import claimed, row, small
+from tests.apps.trainings.trainings import ENV_ID, claimed, row, small
 
 
 def test_several_seeds_and_all_algorithms_are_one_comparison(as_ada: Client) -> None:
@@ -65,6 +65,18 @@ def test_seeds_alone_are_said_to_lie_so_far_apart(ada: User) -> None:
     assert "25.2\u00a0% to 74.8\u00a0%" in said
 
 
+def test_seeds_that_end_alike_have_no_interval(client: Client, ada: User) -> None:
+    for seed in range(3):
+        finished(operations.submit(ada, small(seed=seed)), 0.3, 1.0)
+    jobs = list(Job.objects.all())
+    assert compare.verdict(compare.arms(jobs)).endswith(
+        "At the end they solve 100.0\u00a0% of their episodes with each of 3 seeds. Equal results say nothing of their "
+        "spread, so there is no interval."
+    )
+    page = client.get("/jobs/compare/", {"job": [job.pk for job in jobs]}, headers={"HX-Request": "true"})
+    assert page.content.decode().count("no interval: all equal") == 2
+
+
 def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ada: User) -> None:
     for algorithm, base in (("rebn", 0.8), ("reinforce", 0.1)):
         for seed in range(3):
@@ -84,7 +96,7 @@ def test_arms_differ_in_more_than_the_seed_and_an_order_needs_intervals_apart(ad
 def arm(label: str, *finals: float) -> compare.Arm:
     """Trainings that are done and end with these shares solved."""
     mean = sum(finals) / len(finals)
-    return compare.Arm(label, 1, [], Interval(mean, mean, mean), None, len(finals), 9, 9, finals)
+    return compare.Arm(label, 1, [], Interval(mean, mean, mean), None, len(finals), len(finals), 9, 9, finals)
 
 
 def test_equal_algorithms_that_succeed_or_fail_seldom_have_an_order() -> None:
@@ -129,3 +141,39 @@ def test_of_one_seed_trained_twice_the_newer_is_drawn(ada: User) -> None:
     operations.submit(ada, small(seed=2))
     newer = operations.submit(ada, small(seed=2))
     assert compare.trainings_with_same_settings(first, Job.objects.all()) == [first, newer]
+
+
+def finished(job: Job, *shares: float, first: int = 1) -> Job:
+    """A training that is done, with these shares solved from its update `first` on."""
+    claim = claimed(job)
+    records.record_points(claim, [row(update, share) for update, share in enumerate(shares, first)])
+    records.finish(claim)
+    return job
+
+
+def test_one_seed_trained_several_times_counts_once(ada: User) -> None:
+    for algorithm, share in (("rebn", 0.52), ("reinforce", 0.51)):
+        for _ in range(3):  # the default seed each time, so the curves are the same
+            finished(operations.submit(ada, small(algorithm=algorithm)), share)
+    found = compare.arms(list(Job.objects.all()))
+    assert compare.verdict(found).startswith("Some settings were trained with one seed only.")
+    assert compare.verdict(found[:1]).startswith("These trainings have the same settings and the same seed")
+    assert [(arm.label, len(arm.members), arm.seeds, arm.finals) for arm in found] == [
+        ("ReBN", 3, 1, (0.52,)), ("REINFORCE", 3, 1, (0.51,)),
+    ]  # fmt: skip
+    finished(operations.submit(ada, small(seed=1)), 0.62)
+    operations.submit(ada, small(seed=1))  # begun later, and not as far
+    [alone] = compare.arms(list(Job.objects.filter(spec__algorithm="rebn")))
+    assert (alone.seeds, alone.begun, sorted(alone.finals), alone.updates) == (2, 2, [0.52, 0.62], 1)
+
+
+def test_a_fork_is_no_further_seed_of_the_training_that_it_continues(ada: User) -> None:
+    for seed in range(2):
+        parent = finished(operations.submit(ada, small(seed=seed)), 0.1)
+        fork = operations.submit(ada, small(seed=seed))
+        Job.objects.filter(pk=fork.pk).update(parent=parent, parent_update=4)
+        finished(fork, 0.9, first=5)
+    found = compare.arms(list(Job.objects.all()))
+    assert [(arm.label, arm.seeds, arm.finals) for arm in found] == [
+        (f"ReBN on {ENV_ID}, from update 4", 2, (0.9, 0.9)), (f"ReBN on {ENV_ID}", 2, (0.1, 0.1)),
+    ]  # fmt: skip

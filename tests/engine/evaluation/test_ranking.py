@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gem.errors import InvalidArgument
+from gem.evaluation.intervals import student_tail
 from gem.evaluation.ranking import bradley_terry
 from gem.evaluation.ranking.board import Board, Returns, Scale, rank
 from gem.evaluation.ranking.bradley_terry import Game, fit, most_telling
@@ -92,6 +93,15 @@ def test_pairs_on_common_seeds_tell_more_than_others() -> None:
     [unpaired] = rank({"x": first, "y": elsewhere}, WIDE).claims
     assert paired.p_value < 0.01
     assert unpaired.p_value > 0.3
+
+
+def test_pairs_have_the_p_value_of_a_paired_t_test() -> None:
+    random = np.random.default_rng(0)
+    problems, noise = random.normal(0, 50, 20), random.normal(size=20)
+    differences = (noise - noise.mean()) / noise.std(ddof=1) + 5 / math.sqrt(20)  # t is 5, with 19 degrees of freedom
+    rows = {"x": one_each(list(problems / 9 + differences)), "y": one_each(list(problems / 9))}
+    [claim] = rank(rows, WIDE).claims
+    assert claim.p_value == pytest.approx(2 * student_tail(5, 19), rel=0.5)
 
 
 def test_both_above_the_anchor_are_equal() -> None:

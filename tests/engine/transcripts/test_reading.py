@@ -70,6 +70,21 @@ def test_episodes_of_the_engine_are_conversations(tmp_path: Path) -> None:
     assert (found.reward, found.solved) == (pytest.approx(record.total_reward), record.success)
 
 
+def test_a_game_of_two_is_told_as_the_agents_seat_has_read_and_earned_it(tmp_path: Path) -> None:
+    requests = [EpisodeRequest(number, "duel:KuhnPoker-v0", number, seat=number % 2) for number in range(8)]
+    records = sorted(
+        rollout(make_agent("expert"), requests, opponent=make_agent("random")), key=lambda record: record.index
+    )
+    path = tmp_path / "episodes.jsonl"
+    path.write_text("".join(f"{episode_line(record, 'expert')}\n" for record in records))
+    for record, found in zip(records, read(path)[1], strict=True):
+        assert found.reward == record.total_reward
+        own = [turn.action for turn in record.turns if turn.seat == record.seat]
+        assert [message.content for message in found.messages if message.role == "assistant"] == own
+        assert f"You are the {('first', 'second')[record.seat]} player" in found.messages[0].content
+    assert any(record.total_reward != sum(turn.reward for turn in record.turns) for record in records)
+
+
 def test_rows_of_verifiers_have_prompt_and_completion(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(json.dumps({"example_id": 0, "prompt": "Hi.", "completion": "Ho.", "reward": 1}) + "\n")
