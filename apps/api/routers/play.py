@@ -132,6 +132,7 @@ def ask_for_hint(request: HttpRequest, episode_id: str) -> schemas.Hint:
     shot = hints.seen_by(row, request.user, visitor(request))
     if row.over or not shot.helps:
         raise NoHint("There is no hint in this episode: it has ended, or its environment has no hints for you.")
+    limits.check_hint(request)
     decision = hints.ask(shot, request.user, visitor(request))
     return schemas.Hint(action=decision.action, note=decision.note)
 
