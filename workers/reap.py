@@ -16,6 +16,7 @@ from apps.api.operations import forget_repeats
 from apps.benchmarks.operations import wake_workers as wake_for_benchmarks
 from apps.curves import thinning
 from apps.episodes.lists.plays import count_if_due
+from apps.episodes.questions import mistakes, verification
 from apps.jobs.afterwards.operations import erase as erase_deleted_jobs
 from apps.jobs.leases import recovery
 from apps.leaderboard.boards.computing import wake_if_outdated
@@ -29,6 +30,7 @@ from apps.learnability.asking import wake_workers as wake_for_probes
 from apps.leases import end_overdue_transactions, expire_leases_of_the_dead
 from apps.lens import asking
 from apps.openenv.recording import fail_lost
+from apps.play.bench import trials
 from apps.play.starting.once import forget as forget_forms
 from apps.queue import REAPED, beat, note
 from apps.remote.asking import forget_lost as forget_questions
@@ -61,6 +63,9 @@ DUTIES: tuple[Callable[[], object], ...] = (
     record_missing_scores,
     wake_workers,
     asking.wake_workers,
+    verification.QUESTION.wake_worker,
+    mistakes.QUESTION.wake_worker,
+    trials.wake_worker,
     wake_for_probes,
     wake_for_studies,
     reveal_all,

@@ -75,7 +75,7 @@ def train(claim: Claim, lease: Lease, meter: CpuMeter) -> None:
     wait_for_folder(folder, lease)
     try:
         prepare(claim, folder)
-    except operations.Unfit as refusal:  # its initial weights were deleted in the meantime
+    except operations.Unfit as refusal:  # its initial weights or its checkpoint were deleted in the meantime
         records.fail(claim, str(refusal))
         return
     process = start(folder)
@@ -118,7 +118,11 @@ def wait_for_folder(folder: Path, lease: Lease) -> None:
 
 
 def prepare(claim: Claim, folder: Path) -> None:
-    """Prepare the folder: write the current request and, for a fork, copy the checkpoint that it continues from."""
+    """Prepare the folder: write the current request and, for a fork, copy the checkpoint that it continues from.
+
+    Raises:
+        Unfit: if what it begins with was deleted.
+    """
     for name in ("pause", "cancel"):
         (folder / name).unlink(missing_ok=True)
     job = Job.objects.select_related("owner").get(pk=claim.job_id)
@@ -126,7 +130,10 @@ def prepare(claim: Claim, folder: Path) -> None:
     if request["model"].startswith(permissions.AGENT):
         request["model"] = str(operations.weights_of(job.owner, request["model"]).path)
     write_atomically(folder / "spec.json", json.dumps(request, indent=2) + "\n")
-    if job.parent_id and not any((folder / "checkpoints").iterdir()):
+    has_begun = any((folder / "checkpoints").iterdir())
+    if job.parent_update and job.parent_id is None and not has_begun:
+        raise operations.Unfit("The checkpoint from which this training was to continue was deleted.")
+    if job.parent_id and not has_begun:
         name = update_name(job.parent_update)
         shutil.copytree(folder_of(job.parent_id) / "checkpoints" / name, folder / "checkpoints" / f".{name}.new")
         (folder / "checkpoints" / f".{name}.new").rename(folder / "checkpoints" / name)

@@ -167,4 +167,5 @@ class Connection:
         await self._tell({"type": "refused", "episode": place[0], "turn": place[1], "reason": reason})
 
     async def _tell(self, message: dict[str, Any]) -> None:
-        await self._send({"type": "websocket.send", "text": json.dumps(message, ensure_ascii=False)})
+        text = json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+        await self._send({"type": "websocket.send", "text": text})

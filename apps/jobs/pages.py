@@ -257,7 +257,8 @@ def controls(job: Job, viewer: Viewer) -> dict[str, Any]:
         "may_control": may_change and not job.is_ranked,
         "open_env_ids": open_env_ids if len(open_env_ids) > 1 else [],
         "skipped": results.skipped_tallies(shards),
-        "failed": sum(shard.errors - shard.cancelled for shard in shards),
+        "failed": sum(shard.errors - shard.cancelled for shard in shards if not shard.skipped),
+        "can_go_on": job.state not in {Job.State.CANCELLED, Job.State.DECIDED, Job.State.STOPPED},
         "replaced": job.events.filter(kind=JobEvent.Kind.RETRIED).count(),
     }
 

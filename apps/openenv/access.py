@@ -42,6 +42,8 @@ class Caller:
     """The hashed network of somebody without an account, else empty."""
     name: str
     """Under which sessions are counted."""
+    network: str = ""
+    """The network of somebody without an account, else empty."""
 
     @property
     def account(self) -> User | None:
@@ -78,4 +80,4 @@ def _visitor(scope: dict[str, Any]) -> Caller:
     client = scope.get("client")
     network = network_of(client[0] if client else "")
     address = salted_hmac("address", network).hexdigest()[:_ADDRESS_DIGITS]
-    return Caller(AnonymousUser(), secrets.token_hex(16), address, f"from {network}")
+    return Caller(AnonymousUser(), secrets.token_hex(16), address, f"from {network}", network)

@@ -23,7 +23,7 @@ from apps.live.threads import in_thread
 from apps.openenv.access import Caller, Refused
 from apps.openenv.hosts import is_playable
 from apps.openenv.rpc import answer_rpc
-from apps.openenv.sessions import PlaySession
+from apps.openenv.sessions import FULL, PlaySession
 from gem.openenv import schemas, tools
 from gem.openenv.wire import CAPACITY_REACHED, Observation, WireError, observation_data, read_action, read_reset
 
@@ -67,6 +67,19 @@ class HttpSessions:
         """Keep a session under `key` until `drop`, or until it was idle for too long."""
         self._kept[key] = _Kept(session)
         self._wait(key)
+
+    def make(self, env_id: str, caller: Caller) -> str:
+        """Keep a session that is opened later, and return its key.
+
+        Raises:
+            WireError: if this person has as many sessions here as one may have; those not opened yet count too.
+        """
+        own = sum(kept.session.caller.name == caller.name for kept in self._kept.values())
+        if own >= caller.session_limit:
+            raise WireError(CAPACITY_REACHED, FULL)
+        key = secrets.token_urlsafe(16)
+        self.keep(key, PlaySession(env_id, caller))
+        return key
 
     def find(self, key: object, env_id: str) -> _Kept:
         """The session of an episode.
@@ -190,9 +203,7 @@ async def _rpc(env_id: str, message: object, caller: Caller) -> dict[str, Any]:
         return tools.failure(None, error)
     key = request.params.get("session_id")
     if request.method == tools.CREATE:
-        key = secrets.token_urlsafe(16)
-        sessions.keep(key, PlaySession(env_id, caller))
-        return tools.result(request.request_id, {"session_id": key})
+        return tools.result(request.request_id, {"session_id": sessions.make(env_id, caller)})
     try:
         kept = None if key is None else sessions.find(key, env_id)
     except WireError as error:

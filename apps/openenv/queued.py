@@ -10,6 +10,7 @@ from apps.episodes.models import Episode, PendingTurn, Turn
 from apps.live.threads import DatabaseThreads
 from apps.openenv.access import Caller
 from apps.play import operations
+from apps.play.starting.limits import check_start_from
 from apps.visibility import Visibility
 from gem.errors import GemError
 from gem.openenv.session import NOT_BEGUN, OVER
@@ -90,6 +91,8 @@ class QueuedHost:
             raise WireError("EXECUTION_ERROR", str(error)) from error
 
     def _begin(self, seed: int | None) -> Episode:
+        if self._caller.account is None:
+            check_start_from(self._caller.network)
         return operations.begin(
             self._env_id,
             seed=seed,

@@ -17,6 +17,7 @@ from gem.openenv.wire import (
     CAPACITY_REACHED,
     Observation,
     WireError,
+    as_text,
     error_frame,
     frame,
     observation_data,
@@ -85,4 +86,4 @@ async def _reply_to_rpc(session: PlaySession, text: str | None) -> tuple[str | N
         message = json.loads(text or "")
     except (ValueError, RecursionError):
         message = None
-    return json.dumps(await answer_rpc(session, message), ensure_ascii=False), None
+    return as_text(await answer_rpc(session, message)), None

@@ -39,7 +39,8 @@ class Measured:
     turns: float
     """The mean number of turns."""
     tokens: int | None
-    """The tokens of all episodes, in and out; None if nothing counted them, or a server did not count all of them."""
+    """The tokens of all episodes, in and out, also of those that a retry replaced; None if nothing counted them, or a
+    server did not count all of them."""
     unreadable: int
     """Actions that the environment could not understand."""
     best: str
@@ -94,19 +95,18 @@ def setting_of(spec: EvaluationSpec) -> str:
 
 
 def _sums(job: Job) -> list[dict[str, Any]]:
-    counted = Q(status__in=[Episode.Status.ENDED, Episode.Status.ABANDONED])
-    episodes = Episode.objects.filter(batch=job.batch_id, slot__isnull=False).order_by("env_id")
-    return [
-        dict(row)
-        for row in episodes.values("env_id").annotate(
-            env_version=Max("env_version"),
-            n=Count("pk", filter=counted),
-            errors=Count("pk", filter=Q(status=Episode.Status.FAILED)),
-            mean_turns=Avg("turn_count", filter=counted, output_field=FloatField()),
-            tokens=Sum(F("tokens_in") + F("tokens_out")),
-            misread=Sum("unreadable", filter=counted),
-        )
-    ]
+    is_present = Q(slot__isnull=False)
+    counted = Q(is_present, status__in=[Episode.Status.ENDED, Episode.Status.ABANDONED])
+    episodes = Episode.objects.filter(batch=job.batch_id).order_by("env_id")
+    rows = episodes.values("env_id").annotate(
+        env_version=Max("env_version", filter=is_present),
+        n=Count("pk", filter=counted),
+        errors=Count("pk", filter=Q(is_present, status=Episode.Status.FAILED)),
+        mean_turns=Avg("turn_count", filter=counted, output_field=FloatField()),
+        tokens=Sum(F("tokens_in") + F("tokens_out")),
+        misread=Sum("unreadable", filter=counted),
+    )
+    return [dict(row) for row in rows if row["n"] or row["errors"]]  # not if a retry has replaced all of them
 
 
 def _measured(job: Job, row: dict[str, Any], scores: Scores) -> Measured:

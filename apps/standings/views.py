@@ -62,7 +62,9 @@ def play_next(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def own(request: HttpRequest) -> HttpResponse:
-    """The rating of the reader, a fragment for the page of their games."""
+    """The rating of the reader, a fragment for the page of their games, to which a browser is sent."""
+    if not wants_part(request):
+        return redirect("play:mine")
     rating = own_rating(request.user, visitors.known(request))
     return render(request, "standings/own.html", {"own": rating})
 

@@ -174,12 +174,18 @@ def observation_data(turn: Observation) -> dict[str, Any]:
 
 def frame(kind: str, data: Any) -> str:
     """A message as text."""
-    return _encode({"type": kind, "data": data})
+    return as_text({"type": kind, "data": data})
 
 
 def error_frame(error: WireError) -> str:
     """An error as text."""
     return frame("error", {"message": error.message, "code": error.code})
+
+
+def as_text(value: Any) -> str:
+    """A value as JSON that can be sent: half a surrogate pair, which UTF-8 does not have, stays an escape."""
+    text = _encode(value)
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

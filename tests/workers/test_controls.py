@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from django.test import Client
@@ -24,7 +25,7 @@ from gem.errors import AgentStopped
 from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 from tests.apps.meanwhile import Elsewhere, meanwhile
-from tests.workers.environments import BROKEN
+from tests.workers.environments import BROKEN, BROKEN_SEED
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
 from workers.playing.cpu import CpuMeter
@@ -217,6 +218,30 @@ def test_what_failed_is_played_again_after_the_end_and_stays_listed(submit: Subm
     assert events_of(job)[: len(before)] == before, "what programs have read stays as it was"
     assert failed.pk in finished_of(events_of(job)[: len(before)])
     assert failed.pk not in finished_of(events_of(job)[len(before) :])
+
+
+def test_what_is_retried_while_its_shard_is_played_needs_no_lease_to_expire(
+    submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluate, "CHUNK_SECONDS", 0.0)
+    job = submit(BROKEN, BROKEN_SEED + 3, num_envs=1)
+
+    class Retrying(Watchful):
+        """Plays the failed episode again as soon as it is recorded."""
+
+        def broken_off(self, slot: int) -> str:
+            if slot > BROKEN_SEED + 1:
+                with suppress(CannotChange):  # it is played again already
+                    controls.retry_failed(job.pk, owner_of(job))
+            return super().broken_off(slot)
+
+    claim = leases.claim()
+    assert claim is not None
+    with Retrying(claim, lambda: None, 0) as lease, CpuMeter(None, CpuUse.Use.JOBS) as meter:
+        evaluate.play(claim, lease, meter)
+    shard = job.shards.get()
+    assert (shard.done, shard.state, shard.lease_token) == (BROKEN_SEED + 2, Shard.State.QUEUED, None)
+    assert [shard.attempt, shard.setbacks] == [0, 0], "nothing has failed"
 
 
 def events_of(job: Job) -> list[str]:

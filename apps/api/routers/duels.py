@@ -74,7 +74,7 @@ def add_to_duel(request: HttpRequest, duel_id: str, sent: schemas.NewPlayer) -> 
 @router.post("/{duel_id}/control", response=schemas.Duel, auth=player)
 def control_duel(request: HttpRequest, duel_id: str, sent: schemas.Steering) -> schemas.Duel:
     """Pause, resume or stop all agents of a duel, change their pace, or let them keep step."""
-    verb = None if sent.do in STEPS else verb_of(sent)
+    verb = None if sent.do in STEPS else verb_of(sent, account(request))
     duel = _find(request, duel_id)
     if not operations.may_control(duel, request.user, visitor(request)):
         raise PermissionDenied("Only the person who started this duel can control it.")

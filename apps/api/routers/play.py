@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest
 from ninja import Router, Status
 
 from apps.accounts import visitors
+from apps.accounts.models import User
 from apps.api import answers
 from apps.api.callers import account, player, visitor
 from apps.api.forms import checked, entries
@@ -29,11 +30,11 @@ from apps.play.starting.forms import NewForm, WatchForm
 from gem.client import schemas
 
 shows_router = Router(tags=["play"])
-VERBS: dict[str, Callable[[str], None]] = {
-    "pause": shows.pause,
-    "resume": shows.resume,
-    "one-turn": shows.one_turn,
-    "stop": shows.stop,
+VERBS: dict[str, Callable[[User], Callable[[str], None]]] = {
+    "pause": lambda _: shows.pause,
+    "resume": lambda user: functools.partial(shows.resume, user=user),
+    "one-turn": lambda user: functools.partial(shows.one_turn, user=user),
+    "stop": lambda _: shows.stop,
 }
 TOOL_FIELDS = {"tool": "tools"}
 
@@ -132,6 +133,7 @@ def ask_for_hint(request: HttpRequest, episode_id: str) -> schemas.Hint:
     shot = hints.seen_by(row, request.user, visitor(request))
     if row.over or not shot.helps:
         raise NoHint("There is no hint in this episode: it has ended, or its environment has no hints for you.")
+    limits.check_hint(request)
     decision = hints.ask(shot, request.user, visitor(request))
     return schemas.Hint(action=decision.action, note=decision.note)
 
@@ -152,7 +154,7 @@ def start_show(request: HttpRequest, sent: schemas.NewShow) -> Status[schemas.Ep
 @router.post("/{episode_id}/control", tags=["play"], auth=player, response=schemas.Episode)
 def control_show(request: HttpRequest, episode_id: str, sent: schemas.Steering) -> schemas.Episode:
     """Pause or resume an agent that plays live, let it play one turn, stop it, or change its pace."""
-    verb = verb_of(sent)
+    verb = verb_of(sent, account(request))
     row = find(request, episode_id)
     if not shows.may_do(sent.do, row, request.user, visitor(request)):
         raise PermissionDenied(shows.NOT_THE_STARTER)
@@ -186,14 +188,14 @@ def hand_back(request: HttpRequest, episode_id: str, sent: schemas.HandBack) -> 
     return answers.episode(request, row.pk)
 
 
-def verb_of(sent: schemas.Steering) -> Callable[[str], None]:
-    """The operation on the id of an episode that a control stands for.
+def verb_of(sent: schemas.Steering, user: User) -> Callable[[str], None]:
+    """The operation on the id of an episode that a control of this person stands for.
 
     Raises:
         Invalid: it is for duels only, or a pace is missing.
     """
     if sent.do in VERBS:
-        return VERBS[sent.do]
+        return VERBS[sent.do](user)
     if sent.do != "pace":
         raise Invalid([("do", f"An episode has no control named {sent.do}.")])
     if sent.pace is None:

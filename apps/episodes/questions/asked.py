@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import redis
+from django.conf import settings
 from django.core.cache import cache
 from django.db.models.functions import Now
 
 from apps.admission.line import Line, rows
 from apps.episodes.models import Episode, PendingMistakes, PendingVerification
 from apps.faults import infrastructure_fault
-from apps.leases import LeasedQuerySet
+from apps.holders import new_token
+from apps.leases import Heartbeat, LeasedQuerySet
 from apps.queue import enqueue
 from gem.errors import failure_of
 
@@ -39,6 +41,18 @@ def failure_in(error: Exception, episode: Episode) -> str:
         raise error
     logger.exception("The environment of episode %s failed when it was executed again", episode.pk, exc_info=error)
     return f"The environment failed when it was executed again: {failure_of(error, 'environment').message}."
+
+
+def wake_if_late(task: str, waiting: LeasedQuerySet[Any]) -> bool:
+    """Wake a worker if one of these rows has waited for longer than a lease lasts. Returns whether one has.
+
+    Its message was lost, or its worker. The worker that is woken goes on until none waits.
+    """
+    late = waiting.free().filter(created__lt=Now() - timedelta(seconds=settings.LEASE_SECONDS))
+    first = late.order_by("created").first()
+    if first is not None:
+        enqueue(task, first.pk)
+    return first is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +114,18 @@ class Question:
     def answer_next(self) -> bool:
         """Answer about the episode whose turn it is, in a worker. Returns whether there was one."""
         self._all().worn().delete()  # all workers that tried it have died
-        claimed = self.line.claim(self._rows(self._all().claimable()), self._busy(), uuid4(), 1)
+        token = new_token()
+        claimed = self.line.claim(self._rows(self._all().claimable()), self._busy(), token, 1)
         for episode in Episode.objects.filter(pk__in=claimed):
-            cache.set(self._key(episode), self.compute(episode), self.kept_seconds)
+            with Heartbeat(self._all().owned_by(token).renew, name=f"{self.name} of {episode.pk}"):
+                found = self.compute(episode)
+            cache.set(self._key(episode), found, self.kept_seconds)
             self._all().filter(pk=episode.pk).delete()
         return bool(claimed)
+
+    def wake_worker(self) -> bool:
+        """See `wake_if_late`."""
+        return wake_if_late(self.task, self._all())
 
     def _all(self) -> LeasedQuerySet[Any]:
         return self.waiting.objects.all()

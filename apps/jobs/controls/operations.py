@@ -120,6 +120,7 @@ def requeue_episode(job_id: str, by: User, slot: int) -> Job:
                 "This episode counts, so it is not played again: a mean of selected results is meaningless. Submit "
                 "the job again, or with another seed."
             )
+        _shard_of(job, slot)
         _play_again(job, [episode], by)
         return Job.objects.get(pk=job_id)
     _check_goes_on(job)
@@ -138,7 +139,8 @@ def retry_failed(job_id: str, by: User, env_id: str = "") -> Job:
     """Play again what was not counted: environment errors and unanswered episodes, in their slots.
 
     A job that is done goes on; one that failed also plays what it had not played. The replaced episodes keep their
-    pages and are listed as replaced, and their tokens stay counted. Episodes that a person dropped are left out.
+    pages and are listed as replaced, and their tokens stay counted. Episodes that a person dropped are left out, and
+    so are those of skipped environments (`bring_back`).
 
     Args:
         env_id: only in this environment; empty for all.
@@ -154,7 +156,9 @@ def retry_failed(job_id: str, by: User, env_id: str = "") -> Job:
     if env_id:
         _check_environment(job, env_id)
         episodes = episodes.filter(env_id=env_id)
-    chosen = list(episodes.only("pk", "slot", "failed_by", "failure", "turn_count").order_by("slot"))
+    failed = list(episodes.only("pk", "slot", "failed_by", "failure", "turn_count").order_by("slot"))
+    skipped = list(Shard.objects.filter(job=job_id, skipped=True))
+    chosen = [episode for episode in failed if not any(episode.slot in shard.slots for shard in skipped)]
     if not chosen and job.state != State.FAILED:
         raise CannotChange("No episode has failed, so there is nothing to play again.")
     _play_again(job, chosen, by)
@@ -188,7 +192,7 @@ def skip_environment(job_id: str, by: User, env_id: str) -> Job:
 
 @transaction.atomic
 def bring_back(job_id: str, by: User, env_id: str) -> Job:
-    """Play the rest of an environment that was skipped.
+    """Play the rest of an environment that was skipped. A job that failed also plays what else it had not played.
 
     Raises:
         NotYours, Ranked, CannotChange, TooManyJobs: as `retry_failed`, or if the environment was not skipped.
@@ -199,6 +203,7 @@ def bring_back(job_id: str, by: User, env_id: str) -> Job:
     if not skipped.exists():
         raise CannotChange(f"{env_id} was not skipped in this job.")
     _check_can_go_on(job)
+    _queue_what_failed(job)
     skipped.update(state=Shard.State.QUEUED, skipped=False, **_FRESH)
     _go_on(job, JobEvent.Kind.CHANGED, f"{env_id} is played again, by {by.get_username()}")
     return Job.objects.get(pk=job_id)
@@ -249,13 +254,17 @@ def _check_environment(job: Job, env_id: str) -> None:
 
 
 def _check_can_go_on(job: Job) -> None:
-    """Check that a job that has ended may go on: it was not cancelled, and what it needs and a place are there."""
+    """Check that a job that has ended may go on: it was not stopped, and what it needs and a place are there."""
     if not job.over:
         return
     if job.state == State.DECIDED:
         raise CannotChange(
             "This job stopped because its comparison was decided, and further episodes would not change that. "
             "Submit it again to play all of them."
+        )
+    if job.state == State.STOPPED:
+        raise CannotChange(
+            f"This job was {job.state_in_words}, so it cannot continue. Submit it again with a larger one."
         )
     if job.state == State.CANCELLED:
         raise CannotChange(f"This job is {job.state_in_words}, so it cannot continue. Submit it again.")
@@ -273,12 +282,17 @@ def _go_on(job: Job, kind: JobEvent.Kind, text: str, slots: Iterable[int] = (), 
     wake(job.pk, Shard.objects.filter(job=job.pk, state=Shard.State.QUEUED).count())
 
 
-def _play_again(job: Job, episodes: Sequence[Episode], by: User) -> None:
-    """Empty the slots of these episodes, which were not counted, and queue their shards."""
-    _check_can_go_on(job)
+def _queue_what_failed(job: Job) -> None:
+    """Queue what a job that failed has not played, for the job to go on."""
     if job.state == State.FAILED:
         left = Shard.objects.filter(job=job.pk, skipped=False).exclude(state=Shard.State.DONE)
         left.release(state=Shard.State.QUEUED, reason="", **_FRESH)
+
+
+def _play_again(job: Job, episodes: Sequence[Episode], by: User) -> None:
+    """Empty the slots of these episodes, which were not counted, and queue their shards."""
+    _check_can_go_on(job)
+    _queue_what_failed(job)
     by_slot = {episode.slot: episode for episode in episodes if episode.slot is not None}
     for shard in Shard.objects.filter(job=job.pk):
         slots = [slot for slot in shard.slots if slot in by_slot]

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 from django.conf import settings
 from django.core.cache import cache
@@ -27,11 +26,13 @@ from apps.admission.models import account_in, name_of
 from apps.episodes.errors import EpisodeEnded, NotYourTurn, Refusal, TooFast
 from apps.episodes.models import Episode
 from apps.episodes.operations import check_action
+from apps.episodes.questions.asked import wake_if_late
 from apps.episodes.restore import restore
 from apps.episodes.text import storable
 from apps.episodes.visibility import own_seat
 from apps.faults import infrastructure_fault
-from apps.leases import LeasedQuerySet
+from apps.holders import new_token
+from apps.leases import Heartbeat, LeasedQuerySet
 from apps.play.models import PendingTrial
 from apps.queue import enqueue
 from gem.errors import GemError, failure_of
@@ -113,15 +114,22 @@ def answer_next(metered: Callable[[int | None], AbstractContextManager[object]] 
         metered: what the program runs in, which counts its CPU seconds for the account with this id; None is nobody.
     """
     _all().worn().delete()  # all workers that tried it have died
-    claimed = LINE.claim(_rows(_all().claimable()), _busy(), uuid4(), 1)
+    token = new_token()
+    claimed = LINE.claim(_rows(_all().claimable()), _busy(), token, 1)
     for trial in _all().filter(pk__in=claimed).select_related("episode"):
         start = time.monotonic()
-        with metered(account_in(trial.person)):
+        heartbeat = Heartbeat(_all().owned_by(token).renew, name=str(trial))
+        with heartbeat, metered(account_in(trial.person)):
             found = _run(trial.episode, trial.program)
         cache.set(_key(trial.episode, digest_of(trial.program)), found, KEPT_SECONDS)
         _all().filter(pk=trial.pk, program=trial.program).delete()
         note_spent(LINE.name, trial.person, trial.address, time.monotonic() - start)
     return bool(claimed)
+
+
+def wake_worker() -> bool:
+    """Wake a worker if a program has waited for long; see `wake_if_late`."""
+    return wake_if_late(TASK, _all())
 
 
 def digest_of(program: str) -> str:

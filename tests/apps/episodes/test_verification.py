@@ -14,11 +14,15 @@ import gem
 from apps.episodes import operations
 from apps.episodes.models import Episode, PendingVerification
 from apps.episodes.operations import Occupant
-from apps.episodes.questions import asked, verification
+from apps.episodes.questions import asked, mistakes, verification
 from apps.episodes.replays import views
 from apps.episodes.restore import restore
+from apps.leases import Heartbeat
+from apps.play.bench import trials
+from apps.play.models import PendingTrial
 from tests.apps.agents import built_in
 from tests.html import tight
+from workers import reap
 
 pytestmark = pytest.mark.django_db
 FAST, SLOW = "game:GuessTheNumber-v0-easy", "math:GSM8K"
@@ -155,3 +159,37 @@ def test_a_worker_that_died_is_replaced_until_all_have_died(client: Client) -> N
     PendingVerification.objects.update(attempt=9)
     assert not verification.answer_next()
     assert "No worker has answered" in verdict(client, episode)
+
+
+def test_a_lost_message_is_sent_again(client: Client, django_capture_on_commit_callbacks: Any) -> None:
+    assert {verification.QUESTION.wake_worker, mistakes.QUESTION.wake_worker, trials.wake_worker} < set(reap.DUTIES)
+    verify(client, ended(SLOW))
+    with django_capture_on_commit_callbacks() as messages:
+        assert not verification.QUESTION.wake_worker(), "the first message may still be under way"
+        PendingVerification.objects.update(created="2020-01-01T00:00Z")
+        assert verification.QUESTION.wake_worker()
+        PendingVerification.objects.update(lease_until="2120-01-01T00:00Z")
+        assert not verification.QUESTION.wake_worker(), "a worker replays it"
+    assert len(messages) == 1
+
+
+def test_a_worker_that_replays_for_long_keeps_the_episode(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[bool] = []
+
+    class OneBeat(Heartbeat):
+        """Beats once, in the thread of the test."""
+
+        def start(self) -> None:
+            kept.append(self.beat())
+
+        def stop(self) -> None:
+            pass
+
+    monkeypatch.setattr(asked, "Heartbeat", OneBeat)
+    monkeypatch.setattr(trials, "Heartbeat", OneBeat)
+    episode = ended(SLOW)
+    verify(client, episode)
+    assert verification.answer_next()
+    PendingTrial.objects.create(episode=episode, program="print(1)")
+    assert trials.answer_next()
+    assert kept == [True, True]

@@ -152,3 +152,17 @@ async def test_another_host_is_refused(settings: Settings) -> None:
     settings.ALLOWED_HOSTS = ["elsewhere.example"]
     assert (await request("GET", f"{BASE}/health"))[0] == 400
     assert application is not None
+
+
+async def test_nobody_makes_more_sessions_than_they_may_have(settings: Settings) -> None:
+    settings.OPENENV_SESSIONS_PER_ADDRESS = 2
+    make = {"jsonrpc": "2.0", "id": 1, "method": "openenv/session/create"}
+    made = [await request("POST", f"{BASE}/mcp", make) for _ in range(3)]
+    assert [status for status, _ in made] == [200, 200, 503]
+    assert made[2][1]["code"] == "CAPACITY_REACHED"
+    assert len(kept) == 2, "those that are never opened take memory for as long as they are kept"
+    for _, answer in made[:2]:
+        await kept.drop(answer["result"]["session_id"])
+    assert (await request("POST", f"{BASE}/mcp", make))[0] == 200
+    for key in list(kept._kept):
+        await kept.drop(key)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from channels.db import database_sync_to_async as in_thread
+from pytest_django.fixtures import Settings
 
 import gem
 from apps.episodes import operations
@@ -80,3 +81,14 @@ async def test_who_leaves_gives_the_episode_up() -> None:
         await socket.ask("reset", {"seed": 6})
     rows = await in_thread(lambda: list(Episode.objects.order_by("seed").values_list("seed", "status")))()
     assert rows == [(5, Episode.Status.ABANDONED), (6, Episode.Status.ABANDONED)]
+
+
+async def test_visitors_begin_as_many_episodes_a_minute_as_on_the_pages(settings: Settings) -> None:
+    settings.STARTS_PER_MINUTE = 1  # and four times as many at one address
+    async with connected(ENV_ID, address="198.51.100.9") as first, connected(ENV_ID, address="198.51.100.9") as second:
+        for socket in (first, second, first, second):
+            assert (await socket.ask("reset", {"seed": 5}))["type"] == "observation"
+        refused = (await second.ask("reset", {"seed": 5}))["data"]
+    assert refused["code"] == "EXECUTION_ERROR"
+    assert "You can start 4 episodes per minute" in refused["message"]
+    assert await in_thread(Episode.objects.count)() == 4

@@ -115,6 +115,30 @@ async def test_each_hostile_message_has_one_error_and_the_session_goes_on(counte
     counted("hostile messages of OpenEnv", len(HOSTILE) + 1)
 
 
+async def test_half_a_surrogate_pair_comes_back_as_it_was_sent() -> None:
+    half = "a\ud800"
+    rpc = {"jsonrpc": "2.0", "id": half, "method": "none"}
+    async with connected() as socket:
+        for kind, data in (("reset", {"seed": 7, "episode_id": half}), ("state", None), ("mcp", rpc)):
+            await socket.send(json.dumps({"type": kind, "data": data}))
+            assert half in _read(await socket.message())
+    bare = Socket(f"/openenv/{GUESS}/mcp")
+    await bare.open()
+    await bare.send(json.dumps(rpc))
+    assert half in _read(await bare.message())
+    await bare.leave()
+
+
+def _read(message: dict[str, Any]) -> list[Any]:
+    """All that stands in a reply, which has to be a text that can be sent."""
+    values, found = [json.loads(message["text"].encode())], []
+    while values:
+        value = values.pop()
+        values += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+        found.append(value)
+    return found
+
+
 async def test_several_seats_are_played_by_one_client() -> None:
     async with connected("duel:TicTacToe-v0") as socket:
         seen = (await socket.ask("reset", {"seed": 1}))["data"]["observation"]

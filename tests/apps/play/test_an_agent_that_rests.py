@@ -49,6 +49,13 @@ def test_the_page_says_why_and_the_player_asks_again(client: Client, ada: User, 
     assert show_leases.claim(uuid4(), 9, showcase=True) == [duel.id]
 
 
+def test_a_program_of_the_player_asks_again(client: Client, ada: User, duel: Episode) -> None:
+    client.force_login(ada)
+    answer = client.post(f"/api/v1/episodes/{duel.pk}/control", {"do": "resume"}, content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    assert show_leases.claim(uuid4(), 9, showcase=True) == [duel.id]
+
+
 def test_strangers_read_why_and_have_no_button(client: Client, duel: Episode) -> None:
     page = client.get(duel.get_absolute_url()).content.decode()
     assert SENTENCE in page

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from django.core.cache import cache
+from django.test import Client
 
+from apps.accounts.models import User
 from apps.episodes.models import Seat
 from apps.play.starting import limits
 from tests.apps.play.people import Person
@@ -56,3 +58,17 @@ def test_hints_are_limited_per_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "You can ask for 2 hints per minute" in answers[2].content.decode()
     assert int(answers[2].headers["Retry-After"]) > 0
     assert person.client.get(episode.get_absolute_url()).status_code == 200
+
+
+def test_programs_ask_for_no_more_hints_than_people(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.clear()
+    monkeypatch.setattr(limits, "HINTS_PER_MINUTE", 1)  # people with an account have four times as many
+    client.force_login(User.objects.create_user("ada"))
+    episode = Person(client).begin("game:GuessTheNumber-v0-easy", 3)
+    api = f"/api/v1/episodes/{episode.pk}/hint"
+    answers = [client.post(api), client.post(api), client.post(api), client.get(f"/play/{episode.pk}/hint/")]
+    assert [answer.status_code for answer in answers] == [200] * 4
+    refusal = client.post(api)
+    assert refusal.status_code == 429, "pages and programs are counted together"
+    assert "You can ask for 4 hints per minute" in refusal.json()["detail"]
+    assert int(refusal.headers["Retry-After"]) > 0

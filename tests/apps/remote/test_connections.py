@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from apps.agents.models import Agent
 from apps.api import operations as tokens
 from apps.api.models import ApiToken
 from apps.connect.application import Connect
-from apps.connect.sockets import NO_TOKEN
+from apps.connect.sockets import NO_TOKEN, Connection
 from apps.remote import operations
 from apps.remote.models import Remote
 
@@ -74,3 +75,15 @@ async def test_a_connection_ends_when_its_token_does(settings: Settings, meanwhi
         await connection
     assert (sent[-1]["type"], sent[-1]["code"]) == ("websocket.close", NO_TOKEN)
     assert not await sync_to_async(_is_connected)()
+
+
+async def test_an_answer_to_half_a_surrogate_pair_is_refused() -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    connection = Connection(Agent(), "laptop", asyncio.Queue().get, send, lambda: True)
+    await connection._take(json.dumps({"episode": "a\ud800", "turn": 1, "action": "x"}))
+    refused = json.loads(sent[0]["text"].encode())
+    assert (refused["type"], refused["episode"]) == ("refused", "a\ud800")

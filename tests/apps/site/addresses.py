@@ -230,7 +230,7 @@ TABLE: dict[str, Address] = {
     "standings:duels": Address("200"),
     "standings:play_next": Address("302", post=True),
     "standings:people": Address("200", sent={"benchmark": "games-easy"}),
-    "standings:own": Address("200"),
+    "standings:own": Address("302"),
     "daily:today": Address("200"),
     "daily:begin": Address("302", post=True),
     "daily:line": Address("200"),

@@ -74,6 +74,20 @@ def test_tokens_are_unknown_if_a_server_did_not_count_all_of_them(ann: User) -> 
     assert measuring.record(job).environments[0]["tokens"] is None
 
 
+def test_the_tokens_of_episodes_that_a_retry_replaced_count(ann: User) -> None:
+    job = evaluated(ann)
+    job.batch.episodes.update(tokens_in=90, tokens_out=10)
+    replaced = job.batch.episodes.get(slot=0)
+    replaced.pk, replaced.slot, replaced.status, replaced.env_version = "replaced", None, "failed", 10**6
+    replaced.save(force_insert=True)
+    replaced.pk, replaced.env_id = "skipped", CONNECT
+    replaced.save(force_insert=True)
+    assert [one["env_id"] for one in measuring.record(job).environments] == [GUESS]
+    measured = measuring.record(job).environments[0]
+    assert (measured["n"], measured["errors"], measured["tokens"]) == (12, 0, 1300), "they are in the books too"
+    assert measured["env_version"] < 10**6
+
+
 def test_the_page_shows_the_newest_evaluation_and_leads_to_its_episodes(ann: User) -> None:
     evaluated(ann)
     newest = evaluated(ann, seed=50)

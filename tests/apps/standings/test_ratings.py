@@ -144,3 +144,9 @@ def test_the_engine_leaves_out_what_cannot_be_played() -> None:
     assert other is not None
     assert other.game != best.game
     assert bradley_terry.most_telling(fitted, can_play=lambda *_: False) is None
+
+
+@pytest.mark.django_db
+def test_the_rating_of_the_reader_is_a_part_of_the_page_of_their_games(client: Client) -> None:
+    assert "You have no rated games yet." in tight(client.get("/leaderboard/own/", headers={"HX-Request": "true"}))
+    assert client.get("/leaderboard/own/")["Location"] == "/play/mine/"

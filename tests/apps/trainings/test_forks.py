@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from apps.accounts.models import User
 from apps.jobs.models import Job
 from apps.trainings import events, operations, pages, records
 from tests.apps.trainings.trainings import add_checkpoint, claimed, row, small
+from workers import train
 
 
 def test_a_fork_counts_its_own_episodes_and_not_those_of_its_parent(ada: User) -> None:
@@ -27,3 +30,19 @@ def test_a_fork_counts_its_own_episodes_and_not_those_of_its_parent(ada: User) -
     assert extended.episodes_total == (25 - 4) * 16
     Job.objects.filter(pk=fork.pk).update(parent=None)
     assert records.before_fork(Job.objects.get(pk=fork.pk))["episodes"] == 4 * 16, "as far as it is known"
+
+
+def test_a_fork_whose_checkpoint_was_deleted_does_not_begin_anew(ada: User) -> None:
+    """Whoever resumes it, after the owner of the checkpoint has left, is told why it does not go on."""
+    parent = operations.submit(ada, small(episodes=64))
+    own = claimed(parent)
+    add_checkpoint(own, 4)
+    records.finish(own)
+    fork = operations.submit(ada, small(updates=20), parent=parent.checkpoints.get())
+    claim, folder = claimed(fork), records.folder_of(fork.pk)
+    (folder / "checkpoints").mkdir(parents=True)
+    Job.objects.filter(pk=fork.pk).update(parent=None)
+    with pytest.raises(operations.Unfit, match="checkpoint from which this training was to continue was deleted"):
+        train.prepare(claim, folder)
+    (folder / "checkpoints" / "000004").mkdir()
+    train.prepare(claim, folder)  # it has a copy of its own
