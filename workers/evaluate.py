@@ -51,7 +51,6 @@ SLICE_SECONDS = admission.SLICE_SECONDS
 """A shard that takes longer gives way to somebody else who waits and has less. Its running episodes are finished."""
 SITE_SLICE_SECONDS = 0.5
 """The same for the jobs of the site itself, which keep nobody waiting."""
-TO_PLAY_AGAIN = "it has episodes to play again"
 MAX_RUN_SECONDS = 15.0
 """After this time a worker returns to the broker, so that on a busy site the reaper's messages are handled too."""
 SWITCH_SECONDS = 0.001
@@ -105,7 +104,7 @@ def play(claim: Claim, lease: Lease, meter: CpuMeter) -> bool:
     if lease.gives_way.is_set() and not job_ended:
         raise GivesWay
     for held in lease.held:  # almost always, none is left
-        leases.release(held, TO_PLAY_AGAIN)
+        leases.release_to_play_again(held)
     return job_ended
 
 
@@ -225,8 +224,8 @@ def _record(lease: Lease, parts: Sequence[Part], seconds: WorkerSeconds, notes: 
         try:
             with lease.finishing(part.claim) if part.is_last else nullcontext():
                 ended_job = leases.record_episodes(part.claim, part.records, spent, notes)
-                if part.is_last:  # a retry may have emptied slots meanwhile: then the shard is not done
-                    leases.release(part.claim, TO_PLAY_AGAIN)
+                if part.is_last:
+                    leases.release_to_play_again(part.claim)
         except LeaseLost:
             lease.lose(part.claim)
             lease.check()

@@ -26,6 +26,7 @@ from gem.evaluation.spec import EvaluationSpec
 from gem.rollout import rollout
 from tests.apps.meanwhile import Elsewhere, meanwhile
 from tests.workers.environments import BROKEN, BROKEN_SEED
+from tests.workers.processes import wait_until
 from tests.workers.records import Submit, assert_exactly_once, fresh, play_out
 from workers import evaluate
 from workers.playing.cpu import CpuMeter
@@ -231,6 +232,8 @@ def test_what_is_retried_while_its_shard_is_played_needs_no_lease_to_expire(
 
         def broken_off(self, slot: int) -> str:
             if slot > BROKEN_SEED + 1:
+                failed = Episode.objects.filter(batch=job.batch_id, status=Episode.Status.FAILED)
+                wait_until(failed.exists, "the failed episode is recorded")
                 with suppress(CannotChange):  # it is played again already
                     controls.retry_failed(job.pk, owner_of(job))
             return super().broken_off(slot)
@@ -239,9 +242,18 @@ def test_what_is_retried_while_its_shard_is_played_needs_no_lease_to_expire(
     assert claim is not None
     with Retrying(claim, lambda: None, 0) as lease, CpuMeter(None, CpuUse.Use.JOBS) as meter:
         evaluate.play(claim, lease, meter)
-    shard = job.shards.get()
-    assert (shard.done, shard.state, shard.lease_token) == (BROKEN_SEED + 2, Shard.State.QUEUED, None)
-    assert [shard.attempt, shard.setbacks] == [0, 0], "nothing has failed"
+    shard = job.shards.get()  # queued, or claimed again and done
+    assert shard.lease_token is None
+    assert [shard.attempt - (shard.state == Shard.State.DONE), shard.setbacks] == [0, 0], "nothing has failed"
+    assert job.events.filter(kind=JobEvent.Kind.REQUEUED, text__contains="to play again").exists()
+
+
+def test_a_shard_whose_count_is_wrong_is_not_claimed_without_end(submit: Submit) -> None:
+    job = play_out(submit(BROKEN, 2))
+    job.shards.update(state=Shard.State.QUEUED, done=1)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.RUNNING)
+    evaluate.shards(job.pk)
+    assert job.events.filter(kind=JobEvent.Kind.CLAIMED).count() == 2
 
 
 def events_of(job: Job) -> list[str]:

@@ -11,6 +11,7 @@ from apps.jobs.leases.claims import (
     holds,
     owned,
     release,
+    release_to_play_again,
     stop_over_budget,
 )
 from apps.jobs.leases.recording import CANCELLED, WorkerSeconds, note_progress, record_episodes
@@ -40,6 +41,7 @@ __all__ = [
     "postpone",
     "record_episodes",
     "release",
+    "release_to_play_again",
     "rest",
     "stop_over_budget",
     "wishes",

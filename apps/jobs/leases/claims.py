@@ -313,6 +313,16 @@ def release(claim: Claim, why: str = "its worker is stopping") -> None:
         wake(claim.job_id)
 
 
+def release_to_play_again(claim: Claim) -> None:
+    """Return the shard to the queue if it has episodes to play: a retry has emptied slots while it was played.
+
+    With none, its count of episodes is wrong. Then its lease expires, which counts as an attempt, so that workers do
+    not claim it without end.
+    """
+    if claim.slots():
+        release(claim, "it has episodes to play again")
+
+
 @transaction.atomic
 def give_way(claim: Claim) -> None:
     """Return the shard to the queue, because somebody else waits. Its owner is served after them."""
