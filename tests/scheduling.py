@@ -99,6 +99,21 @@ class Scheduling(LoadFileScheduling):
         else:
             self.registered_collections[node] = list(collection)
 
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Give the tests of a process that has ended to others, but for the one in which it crashed.
+
+        pytest-xdist would run that one again, until no process is left.
+        """
+        assigned = self.assigned_work[node]
+        crashed = next((name for tests in assigned.values() for name, is_done in tests.items() if not is_done), None)
+        for scope, tests in list(assigned.items()):
+            if crashed in tests:
+                tests[crashed] = True
+            if all(tests.values()):
+                del assigned[scope]
+        super().remove_node(node)
+        return crashed
+
     def _check_nodes_have_same_collection(self) -> bool:
         every = self.registered_collections
         self.registered_collections = {node: names for node, names in every.items() if self._taken_by(node) == "rest"}

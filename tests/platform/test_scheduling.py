@@ -100,6 +100,20 @@ def test_who_waits_for_processes_helps_with_the_apps_afterwards() -> None:
     assert "rest" in kinds
 
 
+def test_where_a_process_crashed_is_not_run_again_and_the_rest_goes_to_another() -> None:
+    processes = [Process(number, REST) for number in range(2)]
+    scheduling = scheduled(processes)
+    lost, other = processes
+    crashed = lost.waiting[0]
+    assert scheduling.remove_node(lost) == crashed  # type: ignore[arg-type]
+    while other.waiting:
+        other.done.append(other.waiting.pop(0))
+        scheduling.mark_test_complete(other, other.tests.index(other.done[-1]))  # type: ignore[arg-type]
+    assert sorted([crashed, *other.done]) == sorted(REST)
+    assert scheduling.tests_finished
+    assert scheduling.remove_node(other) is None  # type: ignore[arg-type]
+
+
 def test_whoever_has_read_everything_helps_with_everything() -> None:
     for tests in (REST, WAITS, walks(3 * WORTH_A_SITE)):
         processes = [Process(number, tests) for number in range(4)]
