@@ -178,7 +178,7 @@ def has_hidden_seeds(name: str) -> bool:
 @cache
 def with_hidden_seeds() -> frozenset[str]:
     """Return the names of the benchmarks in files that are ranked on hidden seeds."""
-    return frozenset(name for name in names() if any(entry.hidden_seeds for entry in load(name).entries))
+    return frozenset(name for name in names() if any(entry.hidden_seeds for entry in _load(name).entries))
 
 
 def ranking(env_id: str, seed: int) -> Benchmark | None:

@@ -226,9 +226,10 @@ function isLoss(value) {
 async function poll() {
   if (!data.truths.some((truth) => truth.open)) return;
   const response = await fetch(panel.dataset.address, { headers: { Accept: "application/json" } }).catch(() => null);
-  if (response?.ok) {
+  const answer = response?.ok ? await response.json().catch(() => null) : null; // null where the body was cut
+  if (answer) {
     const before = JSON.stringify(data.truths);
-    data = await response.json();
+    data = answer;
     for (const truth of data.truths) progress(truth);
     if (JSON.stringify(data.truths) !== before) draw();
   }

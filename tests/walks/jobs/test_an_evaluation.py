@@ -157,7 +157,7 @@ def test_the_form_keeps_everything_and_says_what_to_correct(logged_in: Page, exp
 def test_two_agents_are_compared_and_stop_when_that_is_decided(logged_in: Page) -> None:
     page = logged_in
     page.set_default_timeout(FINISH_MS)
-    both = "agent=random&agent=expert&benchmark=&env_id=game:GuessTheNumber-v0-easy&episodes_per_env=200"
+    both = "agent=random&agent=expert&benchmark=&env_id=game:GuessTheNumber-v0-easy&episodes_per_env=5000"
     page.goto(f"/jobs/new/?{both}")
     page.get_by_label("How many seeds for a difference").fill("3")
     expect(page.locator("#power")).to_contain_text("A difference of 3.0 points takes")
